@@ -9,7 +9,7 @@
 namespace ratoon::cli {
 namespace {
 
-struct Level {
+struct CommandCompletions {
   std::string path;  // " checkpoint list"; empty: the program itself
   std::vector<std::string> subcommands;
   std::vector<std::string> options;
@@ -28,8 +28,9 @@ std::vector<const CLI::App*> shown_subcommands(const CLI::App& command) {
   return command.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); });
 }
 
-void collect(const CLI::App& command, const std::string& path, std::vector<Level>& levels) {
-  Level level{.path = path};
+void collect_levels(const CLI::App& command, const std::string& path,
+                    std::vector<CommandCompletions>& levels) {
+  CommandCompletions level{.path = path};
   for (const CLI::Option* option : command.get_options()) {
     const bool takes_value = option->get_items_expected_max() > 0;
     for (const auto& name : names_of(*option)) {
@@ -40,16 +41,16 @@ void collect(const CLI::App& command, const std::string& path, std::vector<Level
   const auto below = shown_subcommands(command);
   for (const CLI::App* one : below) level.subcommands.push_back(one->get_name());
   levels.push_back(std::move(level));
-  for (const CLI::App* one : below) collect(*one, path + " " + one->get_name(), levels);
+  for (const CLI::App* one : below) collect_levels(*one, path + " " + one->get_name(), levels);
 }
 
-std::string case_of(const Level& level) {
+std::string shell_case_of(const CommandCompletions& level) {
   return "    '" + level.path + "') words='" + join(level.subcommands, " ") + "' options='" +
          join(level.options, " ") + "' valued='" + join(level.options_with_value, " ") + "' ;;\n";
 }
 
 // Returns the paths of all commands below the program: 'run', 'checkpoint list' and so on, quoted.
-std::string paths_of(const std::vector<Level>& levels, const char* separator) {
+std::string paths_of(const std::vector<CommandCompletions>& levels, const char* separator) {
   std::vector<std::string> paths;
   for (const auto& level : levels)
     if (!level.path.empty()) paths.push_back("'" + level.path + "'");
@@ -57,17 +58,17 @@ std::string paths_of(const std::vector<Level>& levels, const char* separator) {
 }
 
 // The first argument of the command `path` is one name from the `list` of a run's members or nodes.
-struct NamedPart {
+struct NameArgument {
   const char* path;
   const char* list;
 };
-constexpr NamedPart kNamedParts[] = {{" kill", "members"}, {" reclaim", "nodes"}};
+constexpr NameArgument kNamedParts[] = {{" kill", "members"}, {" reclaim", "nodes"}};
 
 // The script offers no words for the value of an option, for the trainer's arguments after --, and for
 // commands that take a file. In these three cases the shell itself completes file names.
-std::string function_of(const std::vector<Level>& levels) {
+std::string shell_function_of(const std::vector<CommandCompletions>& levels) {
   std::string cases;
-  for (const auto& level : levels) cases += case_of(level);
+  for (const auto& level : levels) cases += shell_case_of(level);
   std::string names;
   for (const auto& [path, list] : kNamedParts)
     names += std::string("    '") + path + "') words=$(\"${COMP_WORDS[0]}\" completion " + list +
@@ -101,7 +102,7 @@ std::string function_of(const std::vector<Level>& levels) {
 
 // The script for fish has one line for each command and option, with the condition that the words before the
 // cursor name the command.
-std::string script_for_fish(const std::vector<Level>& levels) {
+std::string script_for_fish(const std::vector<CommandCompletions>& levels) {
   std::string script = R"fish(function __ratoon_command
   set -l command ''
   for word in (commandline -opc)[2..-1]
@@ -145,27 +146,27 @@ end
 }  // namespace
 
 std::string completion_script(const CLI::App& program, Shell shell) {
-  std::vector<Level> levels;
-  collect(program, "", levels);
+  std::vector<CommandCompletions> levels;
+  collect_levels(program, "", levels);
   if (shell == Shell::kFish) return script_for_fish(levels);
   const std::string begin = shell == Shell::kBash ? ""
                                                   : "autoload -U +X compinit && compinit\n"
                                                     "autoload -U +X bashcompinit && bashcompinit\n";
-  return begin + function_of(levels) + "complete -o default -F _ratoon ratoon\n";
+  return begin + shell_function_of(levels) + "complete -o default -F _ratoon ratoon\n";
 }
 
 std::string plugin_completions(const CLI::App& program, const std::vector<std::string>& words) {
   constexpr const char* kFileNames = ":0\n";
   constexpr const char* kNoFileNames = ":4\n";
-  std::vector<Level> levels;
-  collect(program, "", levels);
+  std::vector<CommandCompletions> levels;
+  collect_levels(program, "", levels);
   const auto level_of = [&](const std::string& path) {
-    return std::ranges::find(levels, path, &Level::path);
+    return std::ranges::find(levels, path, &CommandCompletions::path);
   };
   std::string path;
   for (std::size_t i = 0; i + 1 < words.size(); ++i)
     if (level_of(path + " " + words[i]) != levels.end()) path += " " + words[i];
-  const Level& level = *level_of(path);
+  const CommandCompletions& level = *level_of(path);
   const std::string typed = words.empty() ? "" : words.back();
   const std::string before = words.size() < 2 ? "" : words[words.size() - 2];
   if (std::ranges::find(level.options_with_value, before) != level.options_with_value.end())

@@ -58,7 +58,7 @@ void add_plugin_commands(CLI::App& app, int& exit_code) {
 
 // Returns the name by which this program was started. kubectl starts the program kubectl-ratoon for `kubectl
 // ratoon ...`, and kubectl_complete-ratoon to complete such a command line.
-std::string_view name_in(int argc, const char* const* argv) {
+std::string_view program_name(int argc, const char* const* argv) {
   const std::string_view path = argc > 0 ? argv[0] : "";
   return path.substr(path.rfind('/') + 1);
 }
@@ -76,7 +76,7 @@ int complete_plugin(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   ratoon::cli::open_standard_streams();
-  const std::string_view name = ratoon::cli::name_in(argc, argv);
+  const std::string_view name = ratoon::cli::program_name(argc, argv);
   if (name == "kubectl_complete-ratoon") return ratoon::cli::complete_plugin(argc, argv);
   const bool is_plugin = name == "kubectl-ratoon";
   CLI::App app("Ratoon: training that survives lost machines.", is_plugin ? "kubectl ratoon" : "ratoon");

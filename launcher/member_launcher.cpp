@@ -14,8 +14,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/core/ignore_signal.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/ignore_signal.h"
 #include "base/core/unique_fd.h"
 #include "base/process/child.h"
 #include "base/process/free_port.h"

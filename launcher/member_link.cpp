@@ -5,7 +5,7 @@
 
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 #include "base/http/ip_literal_transport.h"
 
 namespace ratoon::launcher {
@@ -41,14 +41,14 @@ MemberLink::MemberLink(const MemberSettings& settings, const Clock& clock, std::
       joining_([this](const std::stop_token& stop) { join_until_stopped(stop); }) {}
 
 void MemberLink::join(JoinRequest request, const std::string& start) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   start_ = start;
   wanted_ = std::move(request);
   changed_.notify_all();
 }
 
 void MemberLink::report(Attempt attempt) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   attempt_ = attempt;
   since_ = clock_.now();
   is_beat_due_ = true;
@@ -56,20 +56,20 @@ void MemberLink::report(Attempt attempt) {
 }
 
 void MemberLink::report_end(int exit_code, Duration patience) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   exit_code_ = static_cast<std::uint64_t>(exit_code);
   is_beat_due_ = true;
   changed_.notify_all();
-  changed_.wait_for(lock, patience, [this] { return is_end_known_; });
+  changed_.wait_for(lock, patience, [this]() RATOON_REQUIRES(mutex_) { return is_end_known_; });
 }
 
 CoordinatorNews MemberLink::take_news() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(news_, {});
 }
 
 ProcessIdentity MemberLink::identity() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ProcessIdentity process = settings_.process;
   process.start = start_;
   return process;
@@ -77,14 +77,14 @@ ProcessIdentity MemberLink::identity() {
 
 void MemberLink::note(const std::function<void(CoordinatorNews&)>& change) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     change(news_);
   }
   notify_();
 }
 
 void MemberLink::note_refusal(const Refusal& refusal, const std::string& start) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // An earlier start of the program was replaced by the current one, and calls of the earlier one may still
   // be answered.
   if (start == start_) news_.refusal = refusal;
@@ -92,7 +92,7 @@ void MemberLink::note_refusal(const Refusal& refusal, const std::string& start) 
 
 Error MemberLink::note_doubt(const std::string& why) {
   const Timestamp now = clock_.now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!doubted_since_) {
     doubted_since_ = now;
     news_.words.push_back(
@@ -127,7 +127,7 @@ Result<Reply> MemberLink::exchange(std::string_view route, const Message& messag
   }
   {
     // A call without an answer does not show whether both sides accept each other, so it ends the doubt.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     doubted_since_.reset();
     news_.not_accepted.reset();
   }
@@ -144,7 +144,7 @@ Result<Reply> MemberLink::exchange(std::string_view route, const Message& messag
 
 Heartbeat MemberLink::next_beat() {
   Heartbeat beat{.process = identity()};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_beat_due_ = false;
   beat.attempt = attempt_;
   beat.sequence = ++sequence_;
@@ -158,8 +158,8 @@ void MemberLink::beat_until_stopped(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Duration pause{0};
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [this] { return !start_.empty(); });
+      MutexLock lock(mutex_);
+      changed_.wait(lock, stop, [this]() RATOON_REQUIRES(mutex_) { return !start_.empty(); });
       pause = beat_pause_;
     }
     if (stop.stop_requested()) return;
@@ -167,12 +167,12 @@ void MemberLink::beat_until_stopped(const std::stop_token& stop) {
     const Heartbeat beat = next_beat();
     const auto orders = exchange<Orders>(names::route::kBeat, beat, patience, stop);
     if (orders) note([&](CoordinatorNews& news) { news.orders = *orders; });
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (orders && beat.program_exit_code) {
       is_end_known_ = true;
       changed_.notify_all();
     }
-    changed_.wait_for(lock, stop, beat_pause_, [this] { return is_beat_due_; });
+    changed_.wait_for(lock, stop, beat_pause_, [this]() RATOON_REQUIRES(mutex_) { return is_beat_due_; });
   }
 }
 
@@ -180,8 +180,8 @@ void MemberLink::listen_until_stopped(const std::stop_token& stop) {
   OrdersRequest request;
   while (!stop.stop_requested()) {
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [this] { return !start_.empty(); });
+      MutexLock lock(mutex_);
+      changed_.wait(lock, stop, [this]() RATOON_REQUIRES(mutex_) { return !start_.empty(); });
     }
     request.process = identity();
     const auto orders = exchange<Orders>(names::route::kOrders, request, kPollPatience, stop);
@@ -197,8 +197,8 @@ void MemberLink::listen_until_stopped(const std::stop_token& stop) {
 
 void MemberLink::join_until_stopped(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [this] { return wanted_.has_value(); });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, stop, [this]() RATOON_REQUIRES(mutex_) { return wanted_.has_value(); });
     if (stop.stop_requested()) return;
     JoinRequest request = *wanted_;
     request.process = settings_.process;

@@ -3,11 +3,9 @@
 // answer stops nothing: the threads repeat their calls.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +17,7 @@
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 #include "base/core/token_file.h"
 #include "base/http/transport.h"
 #include "launcher/member_settings.h"
@@ -69,19 +68,20 @@ class MemberLink {
   TokenFile token_;
   const std::unique_ptr<http::HttpTransport> transport_;
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  CoordinatorNews news_;               // guarded by mutex_, as are all that follow
-  std::string start_;                  // of the program; empty: join() was not called yet
-  std::optional<JoinRequest> wanted_;  // until there is an assignment
-  Attempt attempt_{0};                 // in which the program runs
-  Timestamp since_;                    // when attempt_ last changed
-  std::uint64_t sequence_ = 0;
-  bool is_beat_due_ = false;
-  std::optional<std::uint64_t> exit_code_;  // of the program, if it has ended
-  bool is_end_known_ = false;               // to the coordinator
-  Duration beat_pause_{std::chrono::seconds(1)};
-  std::optional<Timestamp> doubted_since_;  // all calls since then were not accepted
+  Mutex mutex_;
+  StoppableConditionVariable changed_;
+  CoordinatorNews news_ RATOON_GUARDED_BY(mutex_);
+  std::string start_ RATOON_GUARDED_BY(mutex_);  // of the program; empty: join() was not called yet
+  std::optional<JoinRequest> wanted_ RATOON_GUARDED_BY(mutex_);  // until there is an assignment
+  Attempt attempt_ RATOON_GUARDED_BY(mutex_){0};                 // in which the program runs
+  Timestamp since_ RATOON_GUARDED_BY(mutex_);                    // when attempt_ last changed
+  std::uint64_t sequence_ RATOON_GUARDED_BY(mutex_) = 0;
+  bool is_beat_due_ RATOON_GUARDED_BY(mutex_) = false;
+  std::optional<std::uint64_t> exit_code_ RATOON_GUARDED_BY(mutex_);  // of the program, if it has ended
+  bool is_end_known_ RATOON_GUARDED_BY(mutex_) = false;               // to the coordinator
+  Duration beat_pause_ RATOON_GUARDED_BY(mutex_){std::chrono::seconds(1)};
+  // All calls since then were not accepted.
+  std::optional<Timestamp> doubted_since_ RATOON_GUARDED_BY(mutex_);
   std::jthread beating_;
   std::jthread listening_;
   std::jthread joining_;

@@ -62,7 +62,7 @@ void ProgramControl::note_end_of_program(ProcessEnd ended, Timestamp now) {
   }
   if (!supervisor_.record_end(0, ended, now)) return finish(ended.code);
   rejoin(true);
-  not_before_ = supervisor_.next_start();
+  not_before_ = supervisor_.next_start_time();
 }
 
 void ProgramControl::note_end_of_leaving(ProcessEnd ended) {

@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   app.add_option("--probe-port", options.probe_port, "Port for the probes /healthz and /readyz")
       ->capture_default_str();
   add_namespace_limits(app, options);
-  app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,
+  app.add_flag("--leader-elect,!--no-leader-elect", options.uses_election,
                "Run jobs only while this operator holds the lease; other operators stand by");
   app.add_option("--lease-name", options.lease_name,
                  "The name of the lease of the leading operator, in the operator's own namespace")

@@ -31,11 +31,11 @@ std::string describe(const json& value) {
 }  // namespace
 
 Fields::Fields(const json& object, std::string path, std::optional<Error>& complaint)
-    : object_(&object), path_(std::move(path)), complaint_(&complaint) {
+    : object_(&object), path_(std::move(path)), error_(&complaint) {
   if (object.is_object()) return;
   if (is_sound()) {
-    *complaint_ = Error(ErrorKind::kInvalid, (path_.empty() ? "the message" : path_) +
-                                                 " must be a JSON object, found " + describe(object));
+    *error_ = Error(ErrorKind::kInvalid, (path_.empty() ? "the message" : path_) +
+                                             " must be a JSON object, found " + describe(object));
   }
   object_ = &empty_object();
 }
@@ -43,14 +43,14 @@ Fields::Fields(const json& object, std::string path, std::optional<Error>& compl
 void Fields::complain(const char* name, std::string_view expectation) {
   if (!is_sound()) return;
   const auto found = object_->find(name);
-  complain_without_value(
+  record_error_without_value(
       name, std::string(expectation) + ", found " + (found == object_->end() ? "nothing" : describe(*found)));
 }
 
-void Fields::complain_without_value(const char* name, std::string_view expectation) {
+void Fields::record_error_without_value(const char* name, std::string_view expectation) {
   if (!is_sound()) return;
-  *complaint_ = Error(ErrorKind::kInvalid,
-                      (path_.empty() ? "" : path_ + ".") + name + " must be " + std::string(expectation));
+  *error_ = Error(ErrorKind::kInvalid,
+                  (path_.empty() ? "" : path_ + ".") + name + " must be " + std::string(expectation));
 }
 
 const json* Fields::find(const char* name) {
@@ -84,7 +84,7 @@ std::uint64_t Fields::whole(const char* name, std::uint64_t max) {
   return value->get<std::uint64_t>();
 }
 
-std::uint64_t Fields::optional_whole(const char* name, std::uint64_t max) {
+std::uint64_t Fields::optional_whole_number(const char* name, std::uint64_t max) {
   return find(name) == nullptr ? 0 : whole(name, max);
 }
 
@@ -106,7 +106,7 @@ bool Fields::flag(const char* name) {
 }
 
 Fields Fields::child(const json& value, const std::string& name) {
-  return Fields(value, path_.empty() ? name : path_ + "." + name, *complaint_);
+  return Fields(value, path_.empty() ? name : path_ + "." + name, *error_);
 }
 
 Fields Fields::object(const char* name) {

@@ -27,7 +27,7 @@ class Fields {
   [[nodiscard]] std::string text(const char* name, std::size_t bytes_max);           // required, not empty
   [[nodiscard]] std::string optional_text(const char* name, std::size_t bytes_max);  // absent: empty
   [[nodiscard]] std::uint64_t whole(const char* name, std::uint64_t max);            // required
-  [[nodiscard]] std::uint64_t optional_whole(const char* name, std::uint64_t max);   // absent: 0
+  [[nodiscard]] std::uint64_t optional_whole_number(const char* name, std::uint64_t max);  // absent: 0
   [[nodiscard]] double seconds(const char* name);              // required, finite, 0 to 10 years
   [[nodiscard]] bool flag(const char* name);                   // absent: false
   [[nodiscard]] Fields object(const char* name);               // required
@@ -37,13 +37,13 @@ class Fields {
 
   void complain(const char* name, std::string_view expectation);
   // Sets a complaint that does not quote the value, because an error message must not repeat a secret.
-  void complain_without_value(const char* name, std::string_view expectation);
-  [[nodiscard]] bool is_sound() const { return !complaint_->has_value(); }
+  void record_error_without_value(const char* name, std::string_view expectation);
+  [[nodiscard]] bool is_sound() const { return !error_->has_value(); }
 
  private:
   const nlohmann::json* object_;
   std::string path_;
-  std::optional<Error>* complaint_;  // shared with every child
+  std::optional<Error>* error_;  // shared with every child
 };
 
 }  // namespace ratoon

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kLossesMax = 0xffffffffU;
 
 std::uint32_t read_threads(Fields& f) {
-  return static_cast<std::uint32_t>(f.optional_whole("threads", kThreadsMax));
+  return static_cast<std::uint32_t>(f.optional_whole_number("threads", kThreadsMax));
 }
 
 // A path may have any bytes and any length. If a message cannot hold a location unchanged, the message omits
@@ -58,7 +58,7 @@ void read(Fields& f, JoinRequest& m) {
   }
   m.left_attempt = Attempt(f.whole("left_attempt", kAttemptMax));
   m.has_been_in_world = f.flag("has_met");
-  m.left_step = Step(f.optional_whole("left_step", kExactJsonIntegerMax));
+  m.left_step = Step(f.optional_whole_number("left_step", kExactJsonIntegerMax));
   m.address = read_address(f, "address");
   for (const auto& entry : f.list("inventory", kInventoryEntriesMax)) {
     m.inventory.push_back(read_inventory_entry(f.child(entry, "inventory[]")));

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 4> kTiers = {"staged", "local", "volume", "store"};
+constexpr std::array<std::string_view, 4> kTierNames = {"staged", "local", "volume", "store"};
 
 }  // namespace
 
@@ -56,7 +56,7 @@ json to_json(const InventoryEntry& e) {
 InventoryEntry read_inventory_entry(Fields f) {
   InventoryEntry e;
   e.tier = f.text("tier", kNameBytesMax);
-  if (std::find(kTiers.begin(), kTiers.end(), e.tier) == kTiers.end()) {
+  if (std::find(kTierNames.begin(), kTierNames.end(), e.tier) == kTierNames.end()) {
     f.complain("tier", "one of staged, local, volume, store");
   }
   e.attempt = Attempt(f.whole("attempt", kAttemptMax));
@@ -109,19 +109,19 @@ std::string read_secret(Fields& f, const char* name) {
   }
   const bool is_one = text->size() >= kSecretDigitsMin && text->size() <= kSecretDigitsMax &&
                       text->find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_one) f.complain_without_value(name, expected);
+  if (!is_one) f.record_error_without_value(name, expected);
   return is_one ? *text : std::string();
 }
 
-json to_json(const Outlook& m) {
+json to_json(const ProgressEstimate& m) {
   json out = {{"position", m.position}, {"total", m.total}, {"unit", m.unit}};
   if (m.loss) out["loss"] = *m.loss;
   if (!m.best.empty()) out["best"] = m.best;
   return out;
 }
 
-Outlook read_outlook(Fields f) {
-  Outlook outlook;
+ProgressEstimate read_outlook(Fields f) {
+  ProgressEstimate outlook;
   outlook.position = f.whole("position", kExactJsonIntegerMax);
   outlook.total = f.whole("total", kExactJsonIntegerMax);
   outlook.unit = f.text("unit", kNameBytesMax);

@@ -19,12 +19,12 @@ namespace ratoon::contract {
 
 [[nodiscard]] nlohmann::json to_json(const ProcessIdentity& process);
 [[nodiscard]] nlohmann::json to_json(const InventoryEntry& entry);
-[[nodiscard]] nlohmann::json to_json(const Outlook& outlook);
+[[nodiscard]] nlohmann::json to_json(const ProgressEstimate& outlook);
 [[nodiscard]] nlohmann::json to_json(const ResumePoint& checkpoint);
 
 [[nodiscard]] ProcessIdentity read_process(Fields& message);
 [[nodiscard]] InventoryEntry read_inventory_entry(Fields entry);
-[[nodiscard]] Outlook read_outlook(Fields outlook);
+[[nodiscard]] ProgressEstimate read_outlook(Fields outlook);
 [[nodiscard]] ResumePoint read_resume_point(Fields checkpoint);
 
 // Returns `text` as UTF-8, cut to the length limit of texts. Returns `otherwise` if `text` is empty.

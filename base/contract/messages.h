@@ -154,18 +154,18 @@ struct JoinReply {
 enum class ProcessPhase { kJoining, kLoad, kData, kCompute, kCollective, kSave, kValidate, kUser };
 
 // A run's progress towards its end, as rank 0 measures it.
-struct Outlook {
+struct ProgressEstimate {
   std::uint64_t position = 0;
   std::uint64_t total = 0;     // the position of the end; 0: unknown
   std::string unit;            // of both: "step", "sample"
   std::optional<double> loss;  // of the last step that reported one; finite
   std::string best{};          // of save_best(), for people: "error 0.25 at step 40"; empty: there is none
 
-  friend bool operator==(const Outlook&, const Outlook&) = default;
+  friend bool operator==(const ProgressEstimate&, const ProgressEstimate&) = default;
 };
 
 inline constexpr std::size_t kBestTextBytesMax = 253;
-inline constexpr std::size_t kDamagedMax = 16;
+inline constexpr std::size_t kDamagedCheckpointsMax = 16;
 
 // The heartbeat: each trainer process sends its state at regular intervals, which also shows that it is
 // alive.
@@ -179,13 +179,13 @@ struct Heartbeat {
   std::optional<double> allowed_seconds{};  // longer in the phase than this is a hang; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
   // Checkpoints of this attempt that were reported as committed and later failed verification: they are not
-  // durable, even if other processes saw the commit. The list has only the kDamagedMax newest damaged
-  // checkpoints.
+  // durable, even if other processes saw the commit. The list has only the kDamagedCheckpointsMax newest
+  // damaged checkpoints.
   std::vector<InventoryEntry> damaged{};
   // The UIDs of the members in the assignment's `peers` to which this process repeatedly could not connect
   // while it waited for other processes. The list `unreachable_peers` has at most kPeersMax UIDs.
   std::vector<std::string> unreachable_peers{};
-  std::optional<Outlook> outlook{};  // only rank 0 has one
+  std::optional<ProgressEstimate> outlook{};  // only rank 0 has one
   // The time that the last save took until its commit, or the time that the current save has taken so far if
   // it is longer. The field is absent if the process has not saved yet.
   std::optional<double> save_seconds{};
@@ -235,13 +235,13 @@ struct Completed {
   friend bool operator==(const Completed&, const Completed&) = default;
 };
 
-// The key in Completed.result for the path of the trained weights is kWeightsResult. The path has at most
+// The key in Completed.result for the path of the trained weights is kWeightsKey. The path has at most
 // kWeightsBytesMax bytes: Completed and CompletionRecord do not contain a longer path.
-inline constexpr const char* kWeightsResult = "weights";
+inline constexpr const char* kWeightsKey = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
-// The key in Completed.result for the reason of a run's early end is kFinishReasonResult. The reason has at
+// The key in Completed.result for the reason of a run's early end is kFinishReasonKey. The reason has at
 // most kFinishReasonBytesMax bytes.
-inline constexpr const char* kFinishReasonResult = "finish_reason";
+inline constexpr const char* kFinishReasonKey = "finish_reason";
 inline constexpr std::size_t kFinishReasonBytesMax = 253;
 
 // A report of completion that needs no coordinator: the container writes this record as its termination

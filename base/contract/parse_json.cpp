@@ -127,8 +127,8 @@ Result<json> parse_json(std::string_view text, std::size_t bytes_max, int depth_
   return parse(text, bytes_max, Builder(depth_max, "", /*may_cut=*/false));
 }
 
-Result<json> parse_json_without(std::string_view left_out_list, std::string_view text, std::size_t bytes_max,
-                                int depth_max) {
+Result<json> parse_json_without_list(std::string_view left_out_list, std::string_view text,
+                                     std::size_t bytes_max, int depth_max) {
   return parse(text, bytes_max, Builder(depth_max, left_out_list, /*may_cut=*/true));
 }
 

@@ -12,7 +12,8 @@ namespace ratoon {
 
 // Lists under the key `left_out_list` are skipped and are not in the result. Values nested deeper than
 // `depth_max` levels become null, so that one deeply nested value does not make the whole text unreadable.
-[[nodiscard]] Result<nlohmann::json> parse_json_without(std::string_view left_out_list, std::string_view text,
-                                                        std::size_t bytes_max, int depth_max);
+[[nodiscard]] Result<nlohmann::json> parse_json_without_list(std::string_view left_out_list,
+                                                             std::string_view text, std::size_t bytes_max,
+                                                             int depth_max);
 
 }  // namespace ratoon

@@ -31,7 +31,7 @@ std::string text_of(const json& body) {
 
 }  // namespace
 
-std::string seal_state(json body) {
+std::string encode_state_with_digest(json body) {
   body[kFormatKey] = kFormatWithDigest;
   body[kStateDigest] = digest_of_text(body.dump());
   return body.dump();

@@ -1,7 +1,7 @@
 // Adds a digest to a state that is one line of JSON: the digest protects every byte, even if a program stores
 // the state in a file of its own. Pure.
 //
-//   return seal_state({{"epoch", 2}});  // {"epoch":2,"format":2,"state_digest":"..."}
+//   return encode_state_with_digest({{"epoch", 2}});  // {"epoch":2,"format":2,"state_digest":"..."}
 //
 //   const auto body = parse_json(text, bytes_max, depth_max);
 //   if (const std::string damage = find_damage(text, *body, {"epoch"}); !damage.empty()) ...
@@ -22,7 +22,7 @@ class Fields;  // base/contract/fields.h
 // Adds two fields to the state: its digest, and the number of its format, which is 2. The digest is hash(0,
 // text) of docs/reference/stream.md, where text is the state without its digest. A state of format 2 without
 // a digest is damaged. A state of format 1 may have been written before Ratoon added digests.
-[[nodiscard]] std::string seal_state(nlohmann::json body);
+[[nodiscard]] std::string encode_state_with_digest(nlohmann::json body);
 
 // Returns a description of the text's damage, empty if it is intact. `old_fields` are the fields, beside the
 // format, of states written before Ratoon added digests. If damage removed or renamed the digest,

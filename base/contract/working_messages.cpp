@@ -12,8 +12,8 @@
 namespace ratoon {
 namespace {
 
-constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
-                                                     "collective", "save", "validate", "user"};
+constexpr std::array<std::string_view, 8> kPhaseNames = {"joining",    "load", "data",     "compute",
+                                                         "collective", "save", "validate", "user"};
 
 constexpr std::uint64_t kExitCodeMax = 255;  // of a process
 
@@ -32,7 +32,7 @@ ResumePoint read_last_checkpoint(Fields& f, Attempt attempt, Step last) {
 }  // namespace
 
 std::string_view name_of(ProcessPhase phase) {
-  return kPhases[static_cast<std::size_t>(phase)];
+  return kPhaseNames[static_cast<std::size_t>(phase)];
 }
 
 namespace contract {
@@ -44,7 +44,8 @@ json to_json(const Heartbeat& m) {
               {"process", to_json(m.process)}, {"seconds_in_phase", bounded_seconds(m.seconds_in_phase)},
               {"sequence", m.sequence},        {"step", m.step.value()}};
   if (m.committed) out["committed"] = to_json(*m.committed);
-  for (const auto& entry : first_items(m.damaged, kDamagedMax)) out["damaged"].push_back(to_json(entry));
+  for (const auto& entry : first_items(m.damaged, kDamagedCheckpointsMax))
+    out["damaged"].push_back(to_json(entry));
   for (const auto& uid : first_items(m.unreachable_peers, kPeersMax)) out["unreachable_peers"].push_back(uid);
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
   if (m.allowed_seconds) out["allowed_seconds"] = bounded_seconds(*m.allowed_seconds);
@@ -59,13 +60,14 @@ void read(Fields& f, Heartbeat& m) {
   m.sequence = f.whole("sequence", kExactJsonIntegerMax);
   m.step = Step(f.whole("step", kExactJsonIntegerMax));
   const std::string phase = f.text("phase", kNameBytesMax);
-  const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
+  const auto known = std::find(kPhaseNames.begin(), kPhaseNames.end(), phase);
   // A phase name that this version does not know comes from a newer agent and counts as the user's own work.
-  m.phase = known == kPhases.end() ? ProcessPhase::kUser : static_cast<ProcessPhase>(known - kPhases.begin());
+  m.phase = known == kPhaseNames.end() ? ProcessPhase::kUser
+                                       : static_cast<ProcessPhase>(known - kPhaseNames.begin());
   m.seconds_in_phase = f.seconds("seconds_in_phase");
   if (f.find("allowed_seconds") != nullptr) m.allowed_seconds = f.seconds("allowed_seconds");
   if (f.find("committed") != nullptr) m.committed = read_inventory_entry(f.object("committed"));
-  for (const auto& entry : f.list("damaged", kDamagedMax))
+  for (const auto& entry : f.list("damaged", kDamagedCheckpointsMax))
     m.damaged.push_back(read_inventory_entry(f.child(entry, "damaged[]")));
   for (const auto& uid : f.list("unreachable_peers", kPeersMax)) {
     if (!uid.is_string() || uid.get_ref<const std::string&>().empty() ||
@@ -108,7 +110,7 @@ void read(Fields& f, Orders& m) {
   if (f.find("drain_deadline_seconds") != nullptr)
     m.drain_deadline_seconds = f.seconds("drain_deadline_seconds");
   m.stop = f.flag("stop");
-  m.save_request = f.optional_whole("save_request", kExactJsonIntegerMax);
+  m.save_request = f.optional_whole_number("save_request", kExactJsonIntegerMax);
   m.hand_over = f.flag("hand_over");
   m.hung = f.flag("hung");
   m.reason = f.optional_text("reason", kMessageTextBytesMax);

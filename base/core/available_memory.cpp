@@ -33,7 +33,7 @@ std::string read_text_file(const fs::path& path) {
 
 constexpr std::uint64_t kNoMemoryLimit = std::numeric_limits<std::uint64_t>::max();
 
-std::uint64_t memory_left_in(const fs::path& group, const CgroupFileNames& names) {
+std::uint64_t memory_left_in_cgroup(const fs::path& group, const CgroupFileNames& names) {
   const std::optional<std::uint64_t> limit = number_after(read_text_file(group / names.limit), "");
   const std::optional<std::uint64_t> used = number_after(read_text_file(group / names.used), "");
   if (!limit || !used) return kNoMemoryLimit;
@@ -47,10 +47,10 @@ std::uint64_t memory_left_in(const fs::path& group, const CgroupFileNames& names
 std::uint64_t memory_left_in_cgroups(const OwnCgroup& own) {
   const CgroupFileNames& names = own.is_unified ? kCgroupV2Files : kCgroupV1Files;
   std::error_code ignored;
-  std::uint64_t left = memory_left_in(own.mount, names);
+  std::uint64_t left = memory_left_in_cgroup(own.mount, names);
   for (fs::path group = own.folder; group.string().size() > own.mount.string().size();
        group = group.parent_path()) {
-    if (fs::exists(group / names.used, ignored)) left = std::min(left, memory_left_in(group, names));
+    if (fs::exists(group / names.used, ignored)) left = std::min(left, memory_left_in_cgroup(group, names));
   }
   return left;
 }

@@ -26,17 +26,17 @@ WallTime SystemClock::wall_now() const {
 }
 
 Timestamp ManualClock::now() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return now_;
 }
 
 WallTime ManualClock::wall_now() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return wall_now_;
 }
 
 void ManualClock::advance(Duration by) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   now_ = now_ + by;
   wall_now_.since_epoch += by;
 }

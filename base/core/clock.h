@@ -3,10 +3,11 @@
 
 #include <chrono>
 #include <compare>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 
@@ -59,9 +60,9 @@ class ManualClock final : public Clock {
   void advance(Duration by);
 
  private:
-  mutable std::mutex mutex_;
-  Timestamp now_;      // guarded by mutex_
-  WallTime wall_now_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Timestamp now_ RATOON_GUARDED_BY(mutex_);
+  WallTime wall_now_ RATOON_GUARDED_BY(mutex_);
 };
 
 // Returns "2026-11-21T11:38:21.250Z", the format of timestamps in Kubernetes and in Ratoon's logs.

@@ -23,8 +23,8 @@ using crc32c_tables::power_of_bytes;
 // short blocks after them leave few bytes for the slow loop at the end.
 constexpr std::size_t kLongBlock = 8192;
 constexpr std::size_t kShortBlock = 256;
-constexpr Multiplier kPastLongBlock(power_of_bytes(kLongBlock));
-constexpr Multiplier kPastShortBlock(power_of_bytes(kShortBlock));
+constexpr Multiplier kLongBlockMultiplier(power_of_bytes(kLongBlock));
+constexpr Multiplier kShortBlockMultiplier(power_of_bytes(kShortBlock));
 
 RATOON_SSE42 std::uint64_t add_word(std::uint64_t crc, const std::byte* at) {
   std::uint64_t word;
@@ -60,8 +60,8 @@ bool has_hardware() {
 }
 
 RATOON_SSE42 std::uint32_t hardware(std::span<const std::byte> data, std::uint32_t crc) {
-  crc = add_block_triples<kLongBlock>(~crc, data, kPastLongBlock);
-  crc = add_block_triples<kShortBlock>(crc, data, kPastShortBlock);
+  crc = add_block_triples<kLongBlock>(~crc, data, kLongBlockMultiplier);
+  crc = add_block_triples<kShortBlock>(crc, data, kShortBlockMultiplier);
   for (; data.size() >= sizeof(std::uint64_t); data = data.subspan(sizeof(std::uint64_t))) {
     crc = static_cast<std::uint32_t>(add_word(crc, data.data()));
   }

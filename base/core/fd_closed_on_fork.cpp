@@ -10,6 +10,9 @@ namespace ratoon {
 
 // The list of all open FdClosedOnFork objects. Handlers of pthread_atfork() make sure that no other thread
 // changes the list during a fork.
+//
+// The mutex is a std::mutex and not a Mutex (base/core/threads/mutex.h), because the handlers lock it before
+// the fork and unlock it in the parent and in the child, which Clang's check of locks cannot follow.
 struct FdsClosedOnFork {
   std::mutex mutex;
   FdClosedOnFork* first = nullptr;  // guarded by mutex

@@ -25,7 +25,7 @@ bool is_identity(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-Result<std::string> draw_identity(std::uint64_t mark) {
+Result<std::string> make_random_identity(std::uint64_t mark) {
   auto drawn = random_hex_secret(kIdentityBytes);
   if (!drawn) return drawn;
   return identity_of_folder(*drawn, mark);

@@ -15,7 +15,7 @@ namespace ratoon {
 [[nodiscard]] bool is_identity(std::string_view text);
 // Draws a new identity for a folder from its mark, a hash of its inode (folder_inode_hash.h). If the mark is
 // 0, which means unknown, all digits of the identity are random.
-[[nodiscard]] Result<std::string> draw_identity(std::uint64_t mark);
+[[nodiscard]] Result<std::string> make_random_identity(std::uint64_t mark);
 // Returns the identity of the folder with this mark. `read` is the identity in the folder's file. Returns
 // `read` itself if it was drawn for this folder, and another identity if the folder is a copy.
 [[nodiscard]] std::string identity_of_folder(const std::string& read, std::uint64_t mark);

@@ -1,12 +1,12 @@
 #include "base/core/log.h"
 
 #include <cerrno>
-#include <mutex>
 
 #include <poll.h>
 #include <unistd.h>
 
 #include "base/core/log_line.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 
@@ -69,7 +69,7 @@ class Logger::Sink {
   // PIPE_BUF) or a file opened with O_APPEND. If write(2) writes only a part of the line, the lock keeps
   // other threads of this process from writing into it.
   void write_line(std::string line) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_last_line_torn_) line.insert(line.begin(), '\n');
     const std::size_t written = write_all(fd_, line);
     const bool is_whole = written == line.size();
@@ -78,7 +78,7 @@ class Logger::Sink {
   }
 
   [[nodiscard]] std::uint64_t dropped_lines() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return dropped_lines_;
   }
 
@@ -86,9 +86,9 @@ class Logger::Sink {
   const Clock& clock_;
   const int fd_;
   const LogFormat format_;
-  mutable std::mutex mutex_;
-  bool is_last_line_torn_ = false;   // guarded by mutex_
-  std::uint64_t dropped_lines_ = 0;  // guarded by mutex_
+  mutable Mutex mutex_;
+  bool is_last_line_torn_ RATOON_GUARDED_BY(mutex_) = false;
+  std::uint64_t dropped_lines_ RATOON_GUARDED_BY(mutex_) = 0;
 };
 
 Logger::Logger(const Clock& clock, const LogOptions& options, Fields constant_fields)

@@ -44,7 +44,7 @@ bool Error::is_retryable() const {
 namespace {
 
 // Returns advice on what to do next, for error numbers that always have the same remedy.
-std::string_view next_step_of(int error_number) {
+std::string_view advice_for_error(int error_number) {
   switch (error_number) {
     case ENOSPC:
       return "; free space on that volume, or use another volume";
@@ -90,7 +90,7 @@ Error system_error(int error_number, std::string_view doing) {
     }
   }();
   return Error(kind, std::string(doing) + ": " + std::system_category().message(error_number) +
-                         std::string(next_step_of(error_number)));
+                         std::string(advice_for_error(error_number)));
 }
 
 }  // namespace ratoon

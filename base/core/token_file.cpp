@@ -16,7 +16,7 @@ std::string read_token(const std::string& path) {
 }  // namespace
 
 std::string TokenFile::token() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Timestamp now = clock_.now();
   if (path_.empty() || (read_at_ && now - *read_at_ < kTokenRereadInterval)) return token_;
   if (auto fresh = read_token(path_); !fresh.empty()) token_ = std::move(fresh);
@@ -25,7 +25,7 @@ std::string TokenFile::token() {
 }
 
 void TokenFile::mark_refused() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   read_at_.reset();
 }
 

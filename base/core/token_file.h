@@ -5,12 +5,12 @@
 // Thread contract: any thread may call any function.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 
@@ -28,9 +28,9 @@ class TokenFile {
  private:
   const std::string path_;
   const Clock& clock_;
-  std::mutex mutex_;
-  std::string token_;                 // guarded by mutex_
-  std::optional<Timestamp> read_at_;  // guarded by mutex_; nothing: the next call reads the file
+  Mutex mutex_;
+  std::string token_ RATOON_GUARDED_BY(mutex_);
+  std::optional<Timestamp> read_at_ RATOON_GUARDED_BY(mutex_);  // nothing: the next call reads the file
 };
 
 }  // namespace ratoon

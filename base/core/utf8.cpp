@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
-std::size_t ascii_prefix(std::span<const std::byte> bytes) {
+std::size_t ascii_prefix_size(std::span<const std::byte> bytes) {
   std::size_t at = 0;
   for (std::uint64_t eight = 0; at + 8 <= bytes.size(); at += 8) {
     std::memcpy(&eight, bytes.data() + at, sizeof eight);
@@ -88,7 +88,7 @@ std::string replace_invalid_bytes(std::string_view text, std::string_view instea
 
 bool is_utf8(std::span<const std::byte> bytes) {
   while (true) {
-    bytes = bytes.subspan(ascii_prefix(bytes));
+    bytes = bytes.subspan(ascii_prefix_size(bytes));
     if (bytes.empty()) return true;
     const TextPiece piece = first_text_piece(bytes);
     if (!piece.is_character) return false;

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/core/threads/mutex.h"
 #include "base/http/client/client_connection.h"
 #include "base/http/client/connect.h"
 #include "base/http/client/direct_connection.h"
@@ -29,7 +29,7 @@ class ConnectionPool {
 
   std::unique_ptr<ClientConnection> take(const std::string& origin) {
     std::vector<std::unique_ptr<ClientConnection>> dropped;  // destroyed after the lock
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto it = idle_.rbegin(); it != idle_.rend();) {
       if (it->first != origin) {
         ++it;
@@ -46,7 +46,7 @@ class ConnectionPool {
   void give_back(const std::string& origin, std::unique_ptr<ClientConnection> connection) {
     if (has_input(connection->socket())) return;
     std::unique_ptr<ClientConnection> dropped;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.emplace_back(origin, std::move(connection));
     if (idle_.size() > idle_max_) {
       dropped = std::move(idle_.front().second);
@@ -56,9 +56,9 @@ class ConnectionPool {
 
  private:
   const std::size_t idle_max_;
-  std::mutex mutex_;
-  // idle_ begins with the connection that has been idle longest; mutex_ guards it.
-  std::vector<std::pair<std::string, std::unique_ptr<ClientConnection>>> idle_;
+  Mutex mutex_;
+  // The connection that has been idle longest is the first.
+  std::vector<std::pair<std::string, std::unique_ptr<ClientConnection>>> idle_ RATOON_GUARDED_BY(mutex_);
 };
 
 // Collects the whole reply body in memory, up to a size limit.

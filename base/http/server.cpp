@@ -107,7 +107,7 @@ class BeastServer final : public HttpServer {
     socket.set_option(asio::socket_base::keep_alive(true), ignored);
     auto session = std::make_shared<ServerSession>(core_, std::move(socket));
     if (others >= core_->options.connections_max) {
-      if (core_->add_to_refuse(session)) session->start_refusing();
+      if (core_->add_for_refusal(session)) session->start_refusing();
     } else if (core_->add(session)) {
       session->start();
     }

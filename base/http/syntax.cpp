@@ -6,12 +6,12 @@ namespace ratoon::http {
 namespace {
 
 // Changes only ASCII letters, because std::tolower() would depend on the locale.
-char lower(char c) {
+char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 bool is_token_character(char c) {
-  const char l = lower(c);
+  const char l = to_lower(c);
   if ((l >= 'a' && l <= 'z') || (c >= '0' && c <= '9')) return true;
   return std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
 bool is_token(std::string_view text) {
@@ -40,7 +40,7 @@ bool is_field_value(std::string_view text) {
   });
 }
 
-bool lists_token(std::string_view list, std::string_view token) {
+bool contains_token(std::string_view list, std::string_view token) {
   while (!list.empty()) {
     const auto comma = list.find(',');
     if (equals_ignoring_case(trimmed(list.substr(0, comma)), token)) return true;

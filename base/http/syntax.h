@@ -14,7 +14,7 @@ namespace ratoon::http {
 [[nodiscard]] bool is_field_value(std::string_view text);
 
 // Whether a list has the token, regardless of case and spaces: "close" in "keep-alive, close".
-[[nodiscard]] bool lists_token(std::string_view list, std::string_view token);
+[[nodiscard]] bool contains_token(std::string_view list, std::string_view token);
 
 [[nodiscard]] bool is_digits(std::string_view text);
 

@@ -34,7 +34,7 @@ std::vector<std::uint32_t> ProcessSupervisor::ranks_to_start(Timestamp now) cons
   return ranks;
 }
 
-std::optional<Timestamp> ProcessSupervisor::next_start() const {
+std::optional<Timestamp> ProcessSupervisor::next_start_time() const {
   std::optional<Timestamp> next;
   for (const Slot& slot : slots_) {
     if (slot.state == State::kToStart && (!next || slot.since < *next)) next = slot.since;
@@ -61,13 +61,13 @@ bool ProcessSupervisor::record_end(std::uint32_t local_rank, ProcessEnd end, Tim
     record_stop(ExitCode::kPreempted);  // its node ends, so the others leave as well
     return false;
   }
-  if (needs_restart(end) && !is_stopping_ && !failure_ && slot.quick_ends <= restarts_max_) {
+  if (needs_restart(end) && !is_stopping_ && !first_failure_code_ && slot.quick_ends <= restarts_max_) {
     slot.state = State::kToStart;
     slot.since = now + restart_pause(slot.quick_ends);
     return true;
   }
   if (was_preempted_ && end.was_killed && end.code == kSigtermExitCode) return false;
-  if (!failure_) failure_ = end.code;
+  if (!first_failure_code_) first_failure_code_ = end.code;
   static_cast<void>(cancel_pending_starts());
   return false;
 }
@@ -92,7 +92,7 @@ bool ProcessSupervisor::is_over() const {
 }
 
 int ProcessSupervisor::exit_code() const {
-  if (failure_) return *failure_;
+  if (first_failure_code_) return *first_failure_code_;
   return static_cast<int>(was_preempted_ ? ExitCode::kPreempted : stop_exit_code_.value_or(ExitCode::kDone));
 }
 

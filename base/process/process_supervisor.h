@@ -25,10 +25,10 @@ class ProcessSupervisor {
   ProcessSupervisor(std::uint32_t processes, std::uint32_t restarts_max)
       : restarts_max_(restarts_max), slots_(processes) {}
 
-  // ranks_to_start() returns the local ranks to start now; next_start() returns when the next process must be
-  // started.
+  // ranks_to_start() returns the local ranks to start now; next_start_time() returns when the next process
+  // must be started.
   [[nodiscard]] std::vector<std::uint32_t> ranks_to_start(Timestamp now) const;
-  [[nodiscard]] std::optional<Timestamp> next_start() const;
+  [[nodiscard]] std::optional<Timestamp> next_start_time() const;
 
   void record_start(std::uint32_t local_rank, Timestamp now);
   // Records that the system had no resources to start the process, so the next try follows after a pause.
@@ -40,7 +40,7 @@ class ProcessSupervisor {
   void record_stop(ExitCode code);
 
   // Returns whether a process has failed; the launcher then sends SIGTERM to all running processes.
-  [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
+  [[nodiscard]] bool has_failed() const { return first_failure_code_.has_value(); }
   // Returns whether a process exited with code 80 (preempted); the launcher then expects the other processes
   // to exit too.
   [[nodiscard]] bool was_preempted() const { return was_preempted_; }
@@ -62,7 +62,7 @@ class ProcessSupervisor {
 
   std::uint32_t restarts_max_;
   std::vector<Slot> slots_;
-  std::optional<int> failure_;
+  std::optional<int> first_failure_code_;
   bool is_stopping_ = false;
   bool was_preempted_ = false;
   std::optional<ExitCode> stop_exit_code_;  // set if a start was pending when the stop came

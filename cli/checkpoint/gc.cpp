@@ -62,7 +62,8 @@ Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   if (*is_pinned) return false;
   if (auto packs = remove_files(disk, checkpoint::packs_folder(id), left->packs); !packs)
     return packs.error();
-  if (auto removed = remove_if_exists(disk, checkpoint::reason_path(id)); !removed) return removed.error();
+  if (auto removed = remove_if_exists(disk, checkpoint::quarantine_reason_path(id)); !removed)
+    return removed.error();
   const auto removed = remove_if_exists(disk, checkpoint::manifest_path(id, checkpoint::kQuarantine));
   if (!removed) return removed.error();
   return true;
@@ -79,10 +80,10 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
 
 // Returns whether a checkpoint's packs (tensor files) must stay. A run may have quarantined the checkpoint or
 // set it aside by a rollback. A user may have pinned the checkpoint while a run was retiring it. Call
-// is_committed_now() before is_wanted_now(), because a run removes a manifest from manifests/ only after it
+// is_committed_now() before must_keep_packs(), because a run removes a manifest from manifests/ only after it
 // has written the copy in quarantine/ or aside/.
-Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
-  const auto given_up = checkpoint::given_up_checkpoints(disk);
+Result<bool> must_keep_packs(const Disk& disk, const CheckpointId& id) {
+  const auto given_up = checkpoint::quarantined_or_aside_checkpoints(disk);
   if (!given_up) return given_up.error();
   if (given_up->contains(id)) return true;
   return checkpoint::is_pinned(disk, id);
@@ -90,7 +91,7 @@ Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
 
 // Returns whether the checkpoint was removed.
 Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
-  const auto was_wanted = is_wanted_now(disk, id);
+  const auto was_wanted = must_keep_packs(disk, id);
   if (!was_wanted) return was_wanted.error();
   if (*was_wanted) return false;
   const auto left = find_remaining_files(disk, id);
@@ -101,7 +102,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
     return votes.error();
   const auto is_late = is_committed_now(disk, id);
   if (!is_late) return is_late.error();
-  const auto is_wanted = is_wanted_now(disk, id);
+  const auto is_wanted = must_keep_packs(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
   // If a slow writer has committed the checkpoint in the meantime, gc removes it as well, because no run

@@ -16,7 +16,7 @@ using checkpoint::Pin;
 constexpr std::size_t kListedPinsMax = 10;
 
 // Returns kConflict if the run retired or quarantined the chosen checkpoint in the meantime.
-Result<MadePin> try_to_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
+Result<PinResult> try_to_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto survey = take_survey(disk);
   if (!survey) return survey.error();
   const auto found = choose_checkpoint(*survey, selection);
@@ -25,7 +25,7 @@ Result<MadePin> try_to_pin(Disk& disk, const CheckpointSelection& selection, con
   const auto is_new = checkpoint::pin(disk, id, why, random_hex_name());
   if (!is_new) return is_new.error().with_context("pinning " + checkpoint_text(id));
   if (!is_retired(disk, id))
-    return MadePin{{id, checkpoint::pin_reason(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
+    return PinResult{{id, checkpoint::pin_reason(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
   // Remove only a pin that this call made, not one that existed before.
   if (*is_new) {
     if (auto removed = checkpoint::unpin(disk, id); !removed)
@@ -57,7 +57,7 @@ std::string check_pin_reason(const std::string& why) {
   return "";
 }
 
-Result<MadePin> make_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
+Result<PinResult> make_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto once = [&] { return try_to_pin(disk, selection, why); };
   // If the user named a checkpoint, do not retry with another checkpoint.
   return selection.step || selection.attempt ? once() : retry_if_retired(once);

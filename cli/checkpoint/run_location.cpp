@@ -18,7 +18,7 @@ namespace {
 
 // A command makes fewer retries than a run, so that the user gets the error about an unreachable store within
 // seconds.
-constexpr std::uint32_t kAttemptsMax = 6;
+constexpr std::uint32_t kStoreAttemptsMax = 6;
 // A bucket may hold all data of a team, so only the first pages of its list of keys are searched for runs.
 constexpr int kPagesMax = 10;
 
@@ -35,7 +35,7 @@ Result<bool> is_run_location(const checkpoint::Disk& disk) {
     return checkpoint::parse_manifest_name(entry.name).has_value();
   };
   for (const char* folder :
-       {checkpoint::kManifests, checkpoint::kQuarantine, checkpoint::kAside, checkpoint::kPins}) {
+       {checkpoint::kManifests, checkpoint::kQuarantine, checkpoint::kAsideFolder, checkpoint::kPins}) {
     const Result<Entries> entries = disk.list(folder);
     if (!entries) return entries.error();
     if (std::ranges::any_of(*entries, is_manifest)) return true;
@@ -83,7 +83,7 @@ Result<RunLocation> RunLocation::open(const std::string& address) {
   const auto uri = objects::parse_store_uri(address);
   if (!uri) return uri.error();
   if (uri->scheme != objects::StoreScheme::kFile) {
-    auto store = objects::open_store(address, {.attempts_max = kAttemptsMax});
+    auto store = objects::open_store(address, {.attempts_max = kStoreAttemptsMax});
     if (!store) return store.error();
     return open_in_store(*store);
   }

@@ -19,7 +19,7 @@ constexpr std::uint64_t kReasonBytesMax = 4096;
 constexpr std::size_t kListedPacksMax = 10;
 
 std::string quarantine_reason(const Disk& disk, const CheckpointId& id) {
-  auto text = checkpoint::read_whole_file(disk, checkpoint::reason_path(id), kReasonBytesMax);
+  auto text = checkpoint::read_whole_file(disk, checkpoint::quarantine_reason_path(id), kReasonBytesMax);
   if (!text) return "no reason is noted";
   while (text->ends_with('\n')) text->pop_back();
   return *text;
@@ -39,7 +39,7 @@ std::string find_missing_pack(const Disk& disk, const checkpoint::Manifest& mani
 
 Result<FoundCheckpoint> read_checkpoint(const Disk& disk, const InventoryEntry& entry) {
   const CheckpointId id = checkpoint::id_of(entry);
-  const bool is_without_pack = !entry.is_complete && entry.digest == checkpoint::kWithoutPack;
+  const bool is_without_pack = !entry.is_complete && entry.digest == checkpoint::kMissingPackDigest;
   FoundCheckpoint found{.id = id};
   auto sealed = checkpoint::read_manifest(disk, id);
   if (sealed && is_without_pack) {
@@ -163,7 +163,7 @@ Result<Survey> take_survey(const Disk& disk) {
   if (!inventory) return inventory.error();
   Survey survey;
   // Checkpoints that a rollback set aside keep their packs, although no manifest in manifests/ names them.
-  auto named = checkpoint::checkpoints_named_in(disk, {checkpoint::kAside});
+  auto named = checkpoint::checkpoints_with_manifest_in(disk, {checkpoint::kAsideFolder});
   if (!named) return named.error();
   std::set<CheckpointId> listed = *named;
   for (const auto* list : {&inventory->complete, &inventory->damaged}) {

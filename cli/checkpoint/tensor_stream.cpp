@@ -128,7 +128,8 @@ Result<void> TensorStream::read(const checkpoint::TensorSpec& box, std::span<std
           return got;
         return verify_extent(header, extent, bytes);
       };
-      const auto read = checkpoint::read_twice(read_once, [&] { pack.reader.file().drop_from_page_cache(); });
+      const auto read =
+          checkpoint::read_with_retry(read_once, [&] { pack.reader.file().drop_from_page_cache(); });
       if (!read) return read.error().with_context(pack.name);
       copy_extent(*plan, reads, extent, bytes, std::span(&into, 1));
     }

@@ -5,7 +5,7 @@
 namespace ratoon::cli {
 namespace {
 
-VerifyOutcome verdict_of(const Error& error) {
+VerifyOutcome outcome_of(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kConflict) return VerifyOutcome::kRetired;
   const bool is_bad =
@@ -13,7 +13,7 @@ VerifyOutcome verdict_of(const Error& error) {
   return is_bad ? VerifyOutcome::kBad : VerifyOutcome::kUnreadable;
 }
 
-VerifyOutcome verdict_of(CheckpointState standing) {
+VerifyOutcome outcome_of(CheckpointState standing) {
   switch (standing) {
     case CheckpointState::kComplete:
       return VerifyOutcome::kGood;
@@ -40,14 +40,14 @@ Result<void> verify_packs(const checkpoint::Disk& disk, const FoundCheckpoint& f
 VerifyResult verify_checkpoint(const checkpoint::Disk& disk, const FoundCheckpoint& found,
                                const std::function<void(std::uint64_t)>& on_verified) {
   VerifyResult result{.id = found.id,
-                      .verdict = verdict_of(found.standing),
+                      .verdict = outcome_of(found.standing),
                       .why = found.why,
                       .size_bytes = found.size_bytes};
   if (found.standing != CheckpointState::kComplete) return result;
   const auto verified = verify_packs(disk, found, on_verified);
   if (verified) return result;
   const bool is_gone = verified.error().kind() == ErrorKind::kNotFound && is_retired(disk, found.id);
-  result.verdict = is_gone ? VerifyOutcome::kRetired : verdict_of(verified.error());
+  result.verdict = is_gone ? VerifyOutcome::kRetired : outcome_of(verified.error());
   result.why = verified.error().message();
   return result;
 }

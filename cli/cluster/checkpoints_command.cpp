@@ -40,7 +40,7 @@ struct CheckpointsArguments {
   CheckpointSelection selection;
 };
 
-std::vector<std::string> checkpoint_words(const CheckpointsArguments& arguments) {
+std::vector<std::string> checkpoint_arguments(const CheckpointsArguments& arguments) {
   std::vector<std::string> words = {"checkpoint", arguments.is_verified ? "verify" : "list"};
   if (arguments.is_json) words.emplace_back("--json");
   if (arguments.is_newest_only) words.emplace_back("--newest");
@@ -60,7 +60,7 @@ int show_checkpoints(const CheckpointsArguments& arguments) {
                    : std::string(text));
     return flush_output();  // a pod whose output nothing reads is removed
   };
-  const ReaderWork work{.words = checkpoint_words(arguments),
+  const ReaderWork work{.words = checkpoint_arguments(arguments),
                         .seconds_max = arguments.is_verified ? kVerifySecondsMax : kListSecondsMax};
   const auto reader = JobReader::open(arguments.reader);
   return print_and_exit_code(reader ? reader->read(work, print) : Result<int>(reader.error()));

@@ -20,7 +20,7 @@ std::string_view member_phase_text(const api::TrainingJob& job, const api::Membe
   if (member.is_completed) return "Completed";
   if (api::is_over(job.status.phase)) return "Ended";
   if (member.is_absent) return "Absent";
-  if (member.not_before) return "Waiting";
+  if (member.next_pod_not_before) return "Waiting";
   if (member.uid.empty() || member.node.empty()) return "Pending";
   return member.first_message_awaited_since ? "Starting" : "Running";
 }
@@ -35,7 +35,7 @@ json members_of(const api::TrainingJob& job) {
   };
   // A member without a UID has no pod; leave out this member, unless it waits for a restart after a failure.
   for (const auto& m : job.status.members) {
-    if (!m.uid.empty() || m.not_before) add(m, m.incarnation, m.node, member_phase_text(job, m));
+    if (!m.uid.empty() || m.next_pod_not_before) add(m, m.incarnation, m.node, member_phase_text(job, m));
     if (m.is_leaving() && !m.successor_uid.empty()) add(m, m.successor, "", "Starting");
   }
   return members;
@@ -64,7 +64,7 @@ json recoveries_of(const api::TrainingJobStatus& status) {
 }
 
 json progress_of(const api::TrainingJobStatus& status) {
-  const Outlook& outlook = status.outlook;
+  const ProgressEstimate& outlook = status.outlook;
   json progress = {{"position", status.step.value()}, {"total", 0U}, {"unit", "step"}};
   if (outlook.total > 0 && !outlook.unit.empty())
     progress = {{"position", outlook.position}, {"total", outlook.total}, {"unit", outlook.unit}};

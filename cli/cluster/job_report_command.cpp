@@ -48,14 +48,14 @@ ReportOutput report_output(const JobReportArguments& arguments) {
 }
 
 // Makes the report on this machine, from the job's status alone.
-int report_status(const api::TrainingJob& job, const ReportOutput& output, const std::string& why) {
+int report_from_status(const api::TrainingJob& job, const ReportOutput& output, const std::string& why) {
   RunFacts facts{.folder = "namespace " + job.meta.name_space};
   facts.complaints.push_back("No file of the run was read: " + why + ".");
   add_cluster_job(job, SystemClock().wall_now(), facts);
   return write_report(output, report_text(std::move(facts), output.format));
 }
 
-std::vector<std::string> report_words(const api::TrainingJob& job, ReportFormat format) {
+std::vector<std::string> report_arguments(const api::TrainingJob& job, ReportFormat format) {
   std::vector<std::string> words = {"report", "--output=-", "--job=" + job_for_report(job).dump()};
   if (format == ReportFormat::kCsv) words.emplace_back("--csv");
   if (format == ReportFormat::kJson) words.emplace_back("--json");
@@ -67,9 +67,9 @@ int report_job(const JobReportArguments& arguments) {
   const auto reader = JobReader::open(arguments.reader);
   if (!reader) return print_and_exit_code(reader.error());
   const api::TrainingJob& job = reader->job();
-  if (arguments.is_of_status_only) return report_status(job, output, "--status-only was given");
+  if (arguments.is_of_status_only) return report_from_status(job, output, "--status-only was given");
   if (arguments.reader.location.empty() && !is_save_place_known(job))
-    return report_status(job, output, "no member of the job has reported where it saves");
+    return report_from_status(job, output, "no member of the job has reported where it saves");
   std::string text;
   const auto collect = [&](RelayedStream stream, std::string_view piece) -> Result<void> {
     if (stream == RelayedStream::kErrors) return print_errors(piece);
@@ -79,8 +79,8 @@ int report_job(const JobReportArguments& arguments) {
     text += piece;
     return {};
   };
-  const int code = print_and_exit_code(
-      reader->read({.words = report_words(job, output.format), .seconds_max = kReportSecondsMax}, collect));
+  const int code = print_and_exit_code(reader->read(
+      {.words = report_arguments(job, output.format), .seconds_max = kReportSecondsMax}, collect));
   return code == static_cast<int>(ExitCode::kDone) ? write_report(output, text) : code;
 }
 

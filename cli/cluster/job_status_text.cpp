@@ -34,10 +34,11 @@ const local::ProgressRate& JobStatusText::update_progress_rate(const api::Traini
 
 Result<void> JobStatusText::take(const std::vector<json>& objects) {
   jobs_.clear();
-  unreadable_.clear();
+  unreadable_job_errors_.clear();
   for (const auto& object : objects) {
     auto job = api::decode_training_job(object);
-    if (!job && name_.empty()) unreadable_.push_back(job.error().message());  // the others are shown
+    if (!job && name_.empty())
+      unreadable_job_errors_.push_back(job.error().message());  // the others are shown
     if (!job && name_.empty()) continue;
     if (!job) return job.error();
     const local::ProgressRate& rate = update_progress_rate(*job);
@@ -56,7 +57,7 @@ Result<void> JobStatusText::take(const std::vector<json>& objects) {
                                         places + ": choose one with --namespace");
 }
 
-bool JobStatusText::are_over() const {
+bool JobStatusText::are_jobs_over() const {
   return std::ranges::all_of(jobs_, [](const Job& job) { return api::is_over(job.view.job.status.phase); });
 }
 
@@ -67,7 +68,7 @@ std::string JobStatusText::json_text(bool is_one_line) const {
   } else {
     json& all = head["jobs"] = json::array();
     for (const auto& job : jobs_) all.push_back(job.document);
-    if (!unreadable_.empty()) head["unreadable"] = unreadable_;
+    if (!unreadable_job_errors_.empty()) head["unreadable"] = unreadable_job_errors_;
   }
   return head.dump(is_one_line ? -1 : 2, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -87,13 +88,13 @@ std::string JobStatusText::text(JobStatusFormat kind, WallTime now, std::size_t 
   if (kind == JobStatusFormat::kJson || kind == JobStatusFormat::kJsonLine)
     return json_text(kind == JobStatusFormat::kJsonLine);
   if (kind == JobStatusFormat::kSummary) return summary();
-  if (jobs_.size() == 1 && unreadable_.empty())
+  if (jobs_.size() == 1 && unreadable_job_errors_.empty())
     return join(render_run(jobs_.front().view, now, columns, rows), "\n") + "\n";
   std::vector<RunView> views;
   for (const auto& job : jobs_) views.push_back(job.view);
   std::vector<std::string> lines = split(jobs_text(views, query_.name_space.empty()), '\n');
   lines.pop_back();  // after the last newline
-  lines.insert(lines.end(), unreadable_.begin(), unreadable_.end());
+  lines.insert(lines.end(), unreadable_job_errors_.begin(), unreadable_job_errors_.end());
   return join(lines, "\n", [&](const auto& line) { return line_of(line, columns); }) + "\n";
 }
 

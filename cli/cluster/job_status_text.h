@@ -30,7 +30,7 @@ class JobStatusText {
   // several jobs have the requested name.
   [[nodiscard]] Result<void> take(const std::vector<nlohmann::json>& objects);
   [[nodiscard]] bool is_empty() const { return jobs_.empty(); }
-  [[nodiscard]] bool are_over() const;
+  [[nodiscard]] bool are_jobs_over() const;
   [[nodiscard]] std::string text(JobStatusFormat kind, WallTime now, std::size_t columns,
                                  std::size_t rows) const;
 
@@ -50,7 +50,7 @@ class JobStatusText {
   const ClusterQuery query_;
   const std::string name_;
   std::vector<Job> jobs_;
-  std::vector<std::string> unreadable_;  // errors of objects that are no TrainingJobs
+  std::vector<std::string> unreadable_job_errors_;  // errors of objects that are no TrainingJobs
   std::map<JobKey, Rate> rates_;
 };
 

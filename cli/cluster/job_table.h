@@ -2,16 +2,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/contract/messages.h"
+#include "base/core/threads/condition_variable.h"
 #include "operator/runtime/api_server/reflector.h"
 
 namespace ratoon::cli {
@@ -31,14 +30,14 @@ class JobTable final : public runtime::KubeObjectSink {
   [[nodiscard]] std::vector<nlohmann::json> jobs() const;  // in the order of their names
 
  private:
-  void mark_changed();  // call with mutex_ held
+  void mark_changed() RATOON_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable change_signal_;
-  std::map<JobKey, nlohmann::json> listing_;  // used by the reflector's thread alone
-  std::map<JobKey, nlohmann::json> jobs_;     // guarded by mutex_, as are the members below
-  bool is_listed_ = false;
-  bool has_changed_ = false;
+  mutable Mutex mutex_;
+  ConditionVariable change_signal_;
+  std::map<JobKey, nlohmann::json> new_list_;  // used by the reflector's thread alone
+  std::map<JobKey, nlohmann::json> jobs_ RATOON_GUARDED_BY(mutex_);
+  bool is_listed_ RATOON_GUARDED_BY(mutex_) = false;
+  bool has_changed_ RATOON_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ratoon::cli

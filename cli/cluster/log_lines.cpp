@@ -19,8 +19,8 @@ Result<void> LogLines::on_head(const http::ResponseHead& head) {
   status_ = head.status;
   refusal_.clear();
   partial_line_.clear();
-  known_until_ = newest_timestamp_;
-  known_left_ = printed_at_newest_;
+  printed_until_ = newest_timestamp_;
+  repeats_left_ = lines_at_newest_timestamp_;
   return {};
 }
 
@@ -54,17 +54,17 @@ Result<void> LogLines::take(std::string_view line) {
   const std::size_t gap = line.find(' ');
   const std::string_view time = line.substr(0, gap);
   if (gap == std::string_view::npos || !parse_rfc3339(time)) return print_(line);
-  if (time < known_until_) return {};
-  if (time == known_until_ && known_left_ > 0) {
-    --known_left_;
+  if (time < printed_until_) return {};
+  if (time == printed_until_ && repeats_left_ > 0) {
+    --repeats_left_;
     return {};
   }
-  if (time > known_until_) known_until_.clear();  // all lines behind this one are new
+  if (time > printed_until_) printed_until_.clear();  // all lines behind this one are new
   if (time > newest_timestamp_) {
     newest_timestamp_ = time;
-    printed_at_newest_ = 0;
+    lines_at_newest_timestamp_ = 0;
   }
-  if (time == newest_timestamp_) ++printed_at_newest_;
+  if (time == newest_timestamp_) ++lines_at_newest_timestamp_;
   return print_(line.substr(gap + 1));
 }
 

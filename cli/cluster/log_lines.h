@@ -37,10 +37,10 @@ class LogLines final : public http::BodySink {
   std::string refusal_;
   std::string partial_line_;  // the beginning of a line
   std::string newest_timestamp_;
-  std::size_t printed_at_newest_ = 0;  // lines with that time
+  std::size_t lines_at_newest_timestamp_ = 0;  // lines with that time
   // Earlier streams printed the lines before this time, and so many lines with this time.
-  std::string known_until_;
-  std::size_t known_left_ = 0;
+  std::string printed_until_;
+  std::size_t repeats_left_ = 0;
 };
 
 }  // namespace ratoon::cli

@@ -44,7 +44,7 @@ class StatusQuery {
                    "TrainingJob '" + name_ + "' was deleted from " + query_text(client_.query()));
     const JobStatusFormat kind = display.is_json && display.is_watched ? JobStatusFormat::kJsonLine
                                  : display.is_json                     ? JobStatusFormat::kJson
-                                 : page.is_summary()                   ? JobStatusFormat::kSummary
+                                 : page.shows_only_summary()           ? JobStatusFormat::kSummary
                                                                        : JobStatusFormat::kPicture;
     page.put(pages_.text(kind, client_.clock().wall_now(), page.size().columns, page.rows()));
     return {};
@@ -59,7 +59,7 @@ class StatusQuery {
                                   .draw = [] { return 0.5; }},
                                  quiet);
     reflector.start();
-    while (!pages_.are_over()) {
+    while (!pages_.are_jobs_over()) {
       table.wait_for_change(kRefreshInterval);
       if (const auto refusal = tell_trouble(reflector)) return *refusal;
       if (!table.is_listed()) continue;
@@ -77,7 +77,7 @@ class StatusQuery {
     if (!is_refused) refused_since_.reset();
     if (is_refused && !refused_since_) refused_since_ = client_.clock().now();
     if (is_refused && client_.clock().now() - *refused_since_ > kRefusalTimeout)
-      return explain_watch(client_.query(), *trouble);
+      return explain_watch_failure(client_.query(), *trouble);
     if (trouble.has_value() != std::exchange(is_in_trouble_, trouble.has_value()))
       print_error(trouble ? "cannot watch " + client_.query().server + " for now: " + trouble->message()
                           : "the API server " + client_.query().server + " answers again");

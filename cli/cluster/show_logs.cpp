@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
@@ -15,7 +14,8 @@
 
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
-#include "base/core/pause.h"
+#include "base/core/threads/mutex.h"
+#include "base/core/threads/pause.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/cluster/access/job_client.h"
 #include "cli/cluster/log_lines.h"
@@ -102,14 +102,14 @@ class JobLogs {
   }
 
   void note_growing_logs(const std::vector<Container>& containers) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     growing_.clear();
     for (const Container& container : containers)
       if (!container.has_ended) growing_.insert(container.uid);
   }
 
   [[nodiscard]] bool is_growing(const Container& container) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return growing_.contains(container.uid);
   }
 
@@ -166,15 +166,15 @@ class JobLogs {
   // complete reply while the container runs, as when kubelet restarts. After the job's end, tries once more
   // to read a log that cannot be read: the pod of a dead node may exist for ever.
   void stream(const Container& container, const std::stop_token& stop) {
-    const std::string prefix = request_.member.empty() ? prefix_of(container.pod) : "";
+    const std::string prefix = request_.member.empty() ? line_prefix_of(container.pod) : "";
     LogLines lines(
-        [&](std::string_view line) { return print(prefix + shown_line(line, is_terminal_) + "\n"); });
+        [&](std::string_view line) { return print(prefix + printable_line(line, is_terminal_) + "\n"); });
     bool is_told = false;
     while (!stop.stop_requested()) {
       const bool is_job_over = is_job_over_;
       const bool has_ended = is_job_over || !is_growing(container);
       const std::string newest_before = lines.newest();
-      const auto request = kube::pod_log(
+      const auto request = kube::make_log_request(
           {.resource = kube::kPods, .name_space = client_.query().name_space, .name = container.pod},
           {.container = container.name,
            .is_followed = request_.is_followed,
@@ -203,7 +203,7 @@ class JobLogs {
   }
 
   Result<void> print(const std::string& text) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     print_text(text);
     auto written = flush_output();
     if (!written && !failure_) failure_ = written.error();
@@ -211,11 +211,11 @@ class JobLogs {
   }
 
   void fail(const Error& error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_) failure_ = error;
   }
   [[nodiscard]] std::optional<Error> find_failure() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return failure_;
   }
 
@@ -224,9 +224,9 @@ class JobLogs {
   const bool is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
   std::set<std::string> shown_;  // pods, by UID
   std::atomic<bool> is_job_over_{false};
-  std::mutex mutex_;
-  std::set<std::string> growing_;      // guarded by mutex_; pods with a log that may grow, by UID
-  std::optional<Error> failure_;       // guarded by mutex_, as is standard output
+  Mutex mutex_;  // also locked while a thread writes to standard output
+  std::set<std::string> growing_ RATOON_GUARDED_BY(mutex_);  // pods with a log that may grow, by UID
+  std::optional<Error> failure_ RATOON_GUARDED_BY(mutex_);
   std::vector<std::jthread> threads_;  // last: they use the members above
 };
 

@@ -35,7 +35,7 @@ std::optional<int> find_line(const YAML::Node& value, std::string_view path, std
 
 }  // namespace
 
-std::optional<int> line_of_complaint(const YAML::Node& document, std::string_view complaint) {
+std::optional<int> find_error_line(const YAML::Node& document, std::string_view complaint) {
   std::optional<int> found;
   std::size_t longest = 0;  // a job may be named 'spec': the field's path is longer
   while (!complaint.empty()) {

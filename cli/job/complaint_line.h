@@ -10,6 +10,6 @@ namespace ratoon::cli {
 
 // Returns the line number, counted from 1, or nothing if the complaint names no field of the document. A
 // missing field has its parent's line: for "spec.roles[0].name", the line of the first role.
-[[nodiscard]] std::optional<int> line_of_complaint(const YAML::Node& document, std::string_view complaint);
+[[nodiscard]] std::optional<int> find_error_line(const YAML::Node& document, std::string_view complaint);
 
 }  // namespace ratoon::cli

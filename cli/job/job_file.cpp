@@ -84,7 +84,7 @@ Result<std::string> read_text(const std::filesystem::path& path) {
                                                            : text.error().message() + "; " + next);
 }
 
-std::string at_line(const std::filesystem::path& path, int line) {
+std::string path_with_line(const std::filesystem::path& path, int line) {
   return path.string() + ":" + std::to_string(line);
 }
 
@@ -110,15 +110,15 @@ Result<api::TrainingJob> parse_job(const std::string& text, const std::filesyste
     document = to_json(file, 0, values_left);  // first, since it bounds how far aliases can grow
     static const NeverDestroyed<YAML::Node> definition(YAML::Load(job_definition()));
     if (const auto unknown = find_unknown_field(file, *definition)) {
-      return Error(ErrorKind::kInvalid, at_line(path, unknown->line) + ": " + unknown->sentence);
+      return Error(ErrorKind::kInvalid, path_with_line(path, unknown->line) + ": " + unknown->sentence);
     }
   } catch (const YAML::ParserException& error) {
-    return Error(ErrorKind::kInvalid, at_line(path, error.mark.line + 1) + ": this is not YAML (" +
+    return Error(ErrorKind::kInvalid, path_with_line(path, error.mark.line + 1) + ": this is not YAML (" +
                                           error.msg +
                                           "): check this line and the line before for a wrong indent, a "
                                           "missing or extra ':', a quote or bracket left open, a tab");
   } catch (const YAML::Exception& error) {
-    return Error(ErrorKind::kInvalid, at_line(path, error.mark.line + 1) + ": " + error.msg);
+    return Error(ErrorKind::kInvalid, path_with_line(path, error.mark.line + 1) + ": " + error.msg);
   }
   if (document.is_null())
     return Error(ErrorKind::kInvalid,
@@ -132,8 +132,8 @@ Result<api::TrainingJob> parse_job(const std::string& text, const std::filesyste
   append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);
   if (job) return job;
-  const auto line = line_of_complaint(file, job.error().message());
-  return job.error().with_context(line ? at_line(path, *line) : path.string());
+  const auto line = find_error_line(file, job.error().message());
+  return job.error().with_context(line ? path_with_line(path, *line) : path.string());
 }
 
 Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,

@@ -12,13 +12,13 @@ namespace ratoon::cli {
 namespace {
 
 // Makes a name safe to print, and shortens it, because names in a file may have control characters.
-std::string shown(std::string name) {
+std::string printable_name(std::string name) {
   constexpr std::size_t kBytesMax = 64;
   const bool is_long = name.size() > kBytesMax;
   return printable(cut_text(std::move(name), kBytesMax)) + (is_long ? "..." : "");
 }
 
-std::vector<std::string> names_in(const YAML::Node& schema) {
+std::vector<std::string> field_names_in(const YAML::Node& schema) {
   std::vector<std::string> names;
   for (const auto& property : schema["properties"]) names.push_back(property.first.Scalar());
   return names;
@@ -72,8 +72,8 @@ class UnknownFieldSearch {
  private:
   UnknownField unknown(const YAML::Node& key, const YAML::Node& schema, const std::string& path) const {
     const std::string& name = key.Scalar();
-    std::string sentence = join_path(path, shown(name)) + " is not a field of a " + kind_ + "; ";
-    const auto names = names_in(schema);
+    std::string sentence = join_path(path, printable_name(name)) + " is not a field of a " + kind_ + "; ";
+    const auto names = field_names_in(schema);
     std::string meant = nearest_name(name, names);
     if (meant.empty()) meant = find_path_of_field(name, root_);
     sentence += meant.empty() ? "its fields: " + join(names, ", ") : "did you mean " + meant + "?";

@@ -72,7 +72,7 @@ Script find_script(const std::vector<std::string>& command, std::size_t first, c
   return {.word = command.size()};
 }
 
-std::string letters_of(const std::string& file) {
+std::string make_valid_name(const std::string& file) {
   std::string name;
   for (const char c : file) {
     const auto letter = static_cast<unsigned char>(c);
@@ -90,7 +90,7 @@ std::string letters_of(const std::string& file) {
 std::optional<std::string> job_name_of(const std::vector<std::string>& command) {
   const std::string program = std::filesystem::path(command.front()).filename();
   const Interpreter* by = find_interpreter(program);
-  if (by == nullptr) return letters_of(program);
+  if (by == nullptr) return make_valid_name(program);
   Script script;
   while (by != nullptr) {
     script = find_script(command, script.word + 1, *by);
@@ -98,10 +98,10 @@ std::optional<std::string> job_name_of(const std::vector<std::string>& command) 
     by = script.is_module ? nullptr : find_interpreter(command[script.word]);
   }
   std::string name = command[script.word];
-  if (!script.is_module) return letters_of(std::filesystem::path(name).stem());
+  if (!script.is_module) return make_valid_name(std::filesystem::path(name).stem());
   if (name.starts_with("-")) name.erase(0, name.find('m') + 1);
   std::ranges::replace(name, '.', '-');
-  return letters_of(name);
+  return make_valid_name(name);
 }
 
 }  // namespace ratoon::cli

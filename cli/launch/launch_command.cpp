@@ -30,7 +30,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 1024;
-constexpr std::uint32_t kGraceSecondsMaxOfWorld = 3600;  // of a job's checkpointPolicy.graceSeconds
+constexpr std::uint32_t kJobGraceSecondsMax = 3600;  // of a job's checkpointPolicy.graceSeconds
 // If no program reads the output, the launcher tries to write the last lines for kLastLinesPauseMaxMs.
 constexpr int kLastLinesPauseMaxMs = 5000;
 
@@ -107,7 +107,7 @@ int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
 }
 
 // Replaces this process by the trainer (exec()), because `ratoon run` starts and restarts the processes.
-int become_trainer(const LaunchArguments& arguments) {
+int exec_trainer(const LaunchArguments& arguments) {
   add_own_folder_to_path();
   std::vector<std::string> words = arguments.command;
   const std::vector<char*> pointers = pointers_to(words);
@@ -136,10 +136,10 @@ std::filesystem::path default_folder(const api::TrainingJob& job) {
 // Runs the processes as a local job of their own. Each process is a separate member of the job, so the other
 // processes survive the loss of one. The job is a JSON document that status.json stores, so the same command
 // can continue the run.
-int launch_alone(const LaunchArguments& arguments, std::uint32_t processes,
-                 std::vector<std::string> devices) {
-  if (arguments.grace_seconds == 0 || arguments.grace_seconds > kGraceSecondsMaxOfWorld) {
-    return refuse("outside of a job --grace must be from 1 to " + std::to_string(kGraceSecondsMaxOfWorld) +
+int launch_local_job(const LaunchArguments& arguments, std::uint32_t processes,
+                     std::vector<std::string> devices) {
+  if (arguments.grace_seconds == 0 || arguments.grace_seconds > kJobGraceSecondsMax) {
+    return refuse("outside of a job --grace must be from 1 to " + std::to_string(kJobGraceSecondsMax) +
                   " if it starts several processes, found " + std::to_string(arguments.grace_seconds));
   }
   const auto name = job_name_of(arguments.command);
@@ -188,8 +188,8 @@ int run_launch(const LaunchArguments& arguments) {
                   std::to_string(processes) + ": make them equal, or leave --nproc out");
   }
   const bool is_member = find_variable(names::env::kCoordinatorUrl).has_value();
-  if (is_member && find_variable(names::env::kLocalRank)) return become_trainer(arguments);
-  if (!is_member && processes > 1) return launch_alone(arguments, processes, devices);
+  if (is_member && find_variable(names::env::kLocalRank)) return exec_trainer(arguments);
+  if (!is_member && processes > 1) return launch_local_job(arguments, processes, devices);
   return launch_in_member(arguments, processes, devices);
 }
 

@@ -10,8 +10,8 @@
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/core/child_process.h"
-#include "base/core/ignore_signal.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/ignore_signal.h"
 #include "base/process/child.h"
 #include "base/process/process_supervisor.h"
 #include "operator/local/members/find_program.h"
@@ -112,7 +112,7 @@ class Launcher {
   void sleep() {
     plan_.retry_output();
     Duration left = kSleepMax;
-    if (const auto next = supervisor_.next_start())
+    if (const auto next = supervisor_.next_start_time())
       left = std::clamp<Duration>(*next - clock_.now(), milliseconds(1), kSleepMax);
     const timespec limit = {.tv_sec = left / seconds(1), .tv_nsec = (left % seconds(1)).count()};
     const int signal = ::sigtimedwait(&signals_, nullptr, &limit);

@@ -19,8 +19,8 @@ bool is_device_file(std::string_view name) {
 }
 
 // CUDA numbers the GPUs of a process from 0 on. Their device files may have other numbers.
-std::vector<std::string> number_entries(const fs::path& folder,
-                                        const std::function<bool(const std::string& name)>& counts) {
+std::vector<std::string> list_device_numbers(const fs::path& folder,
+                                             const std::function<bool(const std::string& name)>& counts) {
   std::vector<std::string> devices;
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code))
@@ -37,8 +37,8 @@ std::vector<std::string> visible_devices(const std::optional<std::string>& liste
     std::erase(named, "");
     return named;
   }
-  auto devices = number_entries(device_files, is_device_file);
-  if (devices.empty()) devices = number_entries(driver_entries, [](const std::string&) { return true; });
+  auto devices = list_device_numbers(device_files, is_device_file);
+  if (devices.empty()) devices = list_device_numbers(driver_entries, [](const std::string&) { return true; });
   return devices;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kUsefulPart = "useful";
 // The greatest expected difference between the clocks of members and of the API server.
-constexpr double kJobClockSeconds = 5;
+constexpr double kClockDifferenceSecondsMax = 5;
 constexpr const char* kUnfinishedPart = "unfinished";
 constexpr std::array kPartsInOrder = {
     kUsefulPart, kUnfinishedPart,        "recomputed", "save_stall", "data_wait", "validation", "hung",
@@ -28,7 +28,7 @@ double of(const PartSeconds& parts, const std::string& part) {
   return found == parts.end() ? 0 : found->second;
 }
 
-void take_from_useful(const std::string& part, double spent, PartSeconds& parts) {
+void move_useful_time(const std::string& part, double spent, PartSeconds& parts) {
   spent = std::clamp(spent, 0.0, of(parts, kUsefulPart));
   parts[kUsefulPart] -= spent;
   parts[part] += spent;
@@ -45,14 +45,14 @@ double useful_time_scale(const PartSeconds& ranks, double useful) {
 
 // Splits the useful time by the ranks' time ledger. If the ranks left no time ledger, only the time of stalls
 // by saves is known.
-void split_useful(const RunFacts& facts, PartSeconds& parts) {
+void split_useful_time(const RunFacts& facts, PartSeconds& parts) {
   const double scale = useful_time_scale(facts.history.ledger, of(parts, kUsefulPart));
   for (const char* part : kPartsOfUseful)
-    take_from_useful(part, scale * of(facts.history.ledger, part), parts);
+    move_useful_time(part, scale * of(facts.history.ledger, part), parts);
   if (!facts.history.ledger.empty()) return;
   double stall = 0;
   for (const HistoryRow& save : facts.history.saves) stall += save.value;
-  take_from_useful("save_stall", stall, parts);
+  move_useful_time("save_stall", stall, parts);
 }
 
 // Divides the time of a run into parts if the run has no time ledger of an operator. The ranks' ledger begins
@@ -78,10 +78,10 @@ std::uint64_t count_by_attempts(const AttemptHistory& history) {
     std::uint64_t last = 0;
   };
   std::map<std::uint64_t, Reach> attempts;
-  for (const auto* rows : {&history.ledgers, &history.steps}) {
+  for (const auto* rows : {&history.ledger_rows, &history.steps}) {
     for (const HistoryRow& row : *rows) {
-      // The first row of an attempt in `ledgers` has the step before the attempt's first step. The first row
-      // in `steps` has the first step itself.
+      // The first row of an attempt in `ledger_rows` has the step before the attempt's first step. The first
+      // row in `steps` has the first step itself.
       const std::uint64_t begins_at = rows == &history.steps && row.step > 0 ? row.step - 1 : row.step;
       const auto [known, is_new] = attempts.try_emplace(row.attempt, Reach{begins_at, row.step});
       known->second.first = std::min(known->second.first, begins_at);
@@ -103,10 +103,10 @@ std::optional<PartSeconds> account_of_cluster_job(const RunFacts& facts, double 
   if (!facts.job_time || !facts.status || !facts.events.empty()) return std::nullopt;
   const double begin = seconds(facts.job_time->begin.since_epoch);
   const double end = seconds(facts.job_time->end.since_epoch);
-  if (length > end - begin + kJobClockSeconds) return std::nullopt;
+  if (length > end - begin + kClockDifferenceSecondsMax) return std::nullopt;
   const api::JobTimeLedger& ledger = facts.status->ledger;
   PartSeconds parts;
-  for (std::size_t i = 0; i < api::kTimeLedgerParts; ++i)
+  for (std::size_t i = 0; i < api::kTimeLedgerPartCount; ++i)
     parts[std::string(ledger_part_name(static_cast<api::TimeLedgerPart>(i)))] = ledger.seconds[i];
   if (ledger.since)
     parts[std::string(ledger_part_name(ledger.part))] +=
@@ -133,8 +133,8 @@ std::vector<std::pair<std::string, double>> make_account(const RunFacts& facts, 
   PartSeconds parts = sum_by_part(timeline.run);
   const auto of_job = account_of_cluster_job(facts, length);
   if (of_job) parts = *of_job;
-  if (of_job || timeline.is_of_ledger || facts.history.ledger.empty())
-    split_useful(facts, parts);
+  if (of_job || timeline.is_from_ledger || facts.history.ledger.empty())
+    split_useful_time(facts, parts);
   else
     parts = account_of_ranks(facts.history.ledger, parts, length);
   if (has_failed) parts[kUnfinishedPart] += std::exchange(parts[kUsefulPart], 0);
@@ -144,7 +144,7 @@ std::vector<std::pair<std::string, double>> make_account(const RunFacts& facts, 
   return account;
 }
 
-void name_unfinished(Timeline& timeline) {
+void rename_to_unfinished(Timeline& timeline) {
   for (TimelineRow& row : timeline.rows)
     for (TimelineBar& bar : row.bars)
       if (bar.part == kUsefulPart) bar.part = kUnfinishedPart;

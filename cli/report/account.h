@@ -19,7 +19,7 @@ namespace ratoon::cli {
                                                                        double length, bool has_failed);
 
 // Renames the useful time of a failed run to "unfinished".
-void name_unfinished(Timeline& timeline);
+void rename_to_unfinished(Timeline& timeline);
 
 [[nodiscard]] std::uint64_t count_repeated_steps(const RunFacts& facts);
 

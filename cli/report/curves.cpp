@@ -58,7 +58,7 @@ Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, d
   PointsByLine over_steps;
   for (const HistoryRow& row : rows) {
     if (!std::isfinite(row.value)) {
-      ++curve.numbers_left_out;
+      ++curve.omitted_value_count;
       continue;
     }
     const std::pair line(row.attempt, row.is_kept);
@@ -68,11 +68,11 @@ Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, d
   for (auto& [line, points] : over_time) std::ranges::stable_sort(points, {}, &CurvePoint::at);
   curve.lines = lines_of(over_time, length);
   join_kept_lines(over_steps);
-  curve.by_step = lines_of(over_steps, static_cast<double>(steps));
+  curve.lines_by_step = lines_of(over_steps, static_cast<double>(steps));
   return curve;
 }
 
-std::vector<CurvePoint> make_rate(const std::vector<HistoryRow>& steps, double began, double length) {
+std::vector<CurvePoint> make_rate_curve(const std::vector<HistoryRow>& steps, double began, double length) {
   if (length <= 0) return {};
   const double part = length / kRatePoints;
   std::vector<double> made(kRatePoints, 0.0);

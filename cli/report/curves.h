@@ -18,7 +18,7 @@ inline constexpr std::size_t kCurveColumnsMax = 600;  // points of a curve that 
 // Returns the steps per second in each of 150 equal parts of the run's time; 0 while no world trains. `steps`
 // says when a step was reached; between two rows of an attempt, steps are distributed evenly. Returns an
 // empty list if no attempt has two rows, because one step alone has no rate.
-[[nodiscard]] std::vector<CurvePoint> make_rate(const std::vector<HistoryRow>& steps, double began,
-                                                double length);
+[[nodiscard]] std::vector<CurvePoint> make_rate_curve(const std::vector<HistoryRow>& steps, double began,
+                                                      double length);
 
 }  // namespace ratoon::cli

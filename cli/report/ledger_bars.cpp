@@ -14,7 +14,7 @@ struct PartNames {
 };
 
 // Names and texts of the parts of time, in the order of the enum TimeLedgerPart.
-constexpr std::array<PartNames, api::kTimeLedgerParts> kTexts = {
+constexpr std::array<PartNames, api::kTimeLedgerPartCount> kPartNames = {
     {{"useful", "makes steps"},
      {"recomputed", "makes steps again"},
      {"waiting_for_capacity", "no world trains, and no node takes a member"},
@@ -23,7 +23,7 @@ constexpr std::array<PartNames, api::kTimeLedgerParts> kTexts = {
      {"suspended", "it was suspended"}}};
 
 TimelineBar bar_of(TimeLedgerPart part, const api::JobTimeLedger& ledger, double begin, double end) {
-  const PartNames& text = kTexts[static_cast<std::size_t>(part)];
+  const PartNames& text = kPartNames[static_cast<std::size_t>(part)];
   const bool has_world = part == TimeLedgerPart::kUseful || part == TimeLedgerPart::kRecomputed;
   const std::string who =
       has_world ? "attempt " + std::to_string(ledger.newest_attempt.value()) + " " : std::string();
@@ -43,14 +43,14 @@ void add_bars_between(const api::JobTimeLedger& ledger, const api::JobTimeLedger
     at += spent;
   };
   add(ledger.part);
-  for (std::size_t i = 0; i < api::kTimeLedgerParts; ++i)
+  for (std::size_t i = 0; i < api::kTimeLedgerPartCount; ++i)
     if (i != static_cast<std::size_t>(ledger.part)) add(static_cast<TimeLedgerPart>(i));
 }
 
 }  // namespace
 
 std::string_view ledger_part_name(TimeLedgerPart part) {
-  return kTexts[static_cast<std::size_t>(part)].name;
+  return kPartNames[static_cast<std::size_t>(part)].name;
 }
 
 std::vector<TimelineBar> ledger_bars(const std::vector<RunEvent>& events, double end) {

@@ -154,8 +154,8 @@ void add_curves(const RunFacts& facts, double began, Report& report) {
     return std::pair(is_loss(a->first), a->second.size()) > std::pair(is_loss(b->first), b->second.size());
   });
   if (named.size() > kCurvesMax) {
-    report.remarks.push_back("Of " + std::to_string(named.size()) + " reported values " +
-                             std::to_string(kCurvesMax) + " are drawn; --csv has all.");
+    report.missing_data_notes.push_back("Of " + std::to_string(named.size()) + " reported values " +
+                                        std::to_string(kCurvesMax) + " are drawn; --csv has all.");
     named.resize(kCurvesMax);
   }
   for (const auto* one : named)
@@ -174,21 +174,21 @@ std::vector<HistoryRow> all_steps(const RunFacts& facts) {
 
 void add_remarks(const RunFacts& facts, const Timeline& timeline, Report& report) {
   if (facts.job_time)
-    report.remarks.emplace_back(
+    report.missing_data_notes.emplace_back(
         "A cluster keeps the counts of a job's losses, but only the last disruption and the last failure in "
         "full; the operator's metrics and log have the others.");
   if (facts.events.empty() && !facts.job_time)
-    report.remarks.emplace_back(
+    report.missing_data_notes.emplace_back(
         "The run has no events.jsonl: only runs of `ratoon run` have members, nodes and recoveries.");
   const bool are_files_known = !facts.job_time || !facts.history.attempts.empty();
   if (facts.history.steps.empty() && are_files_known)
-    report.remarks.emplace_back(
+    report.missing_data_notes.emplace_back(
         "The trainer reported no values (session.report), so there are no curves of them.");
   if (timeline.member_count + 1 > timeline.rows.size() && timeline.member_count > 0)
-    report.remarks.push_back("Of " + std::to_string(timeline.member_count) + " members " +
-                             std::to_string(timeline.rows.size() - 1) + " are drawn.");
-  for (const auto& complaint : facts.history.complaints) report.remarks.push_back(complaint);
-  for (const auto& complaint : facts.complaints) report.remarks.push_back(complaint);
+    report.missing_data_notes.push_back("Of " + std::to_string(timeline.member_count) + " members " +
+                                        std::to_string(timeline.rows.size() - 1) + " are drawn.");
+  for (const auto& complaint : facts.history.complaints) report.missing_data_notes.push_back(complaint);
+  for (const auto& complaint : facts.complaints) report.missing_data_notes.push_back(complaint);
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ Report make_report(RunFacts facts) {
   Report report;
   report.name = facts.name;
   report.folder = facts.folder;
-  const auto [began, ended] = known_time(facts);
+  const auto [began, ended] = known_time_range(facts);
   report.length = ended - began;
   if (ended > 0) report.began = format_rfc3339(WallTime{from_seconds(began)});
   add_run_state(facts, report);
@@ -206,14 +206,14 @@ Report make_report(RunFacts facts) {
   Timeline timeline = make_timeline(facts);
   const bool has_failed = report.standing == "failed";
   report.account = make_account(facts, timeline, report.length, has_failed);
-  if (has_failed) name_unfinished(timeline);
+  if (has_failed) rename_to_unfinished(timeline);
   add_remarks(facts, timeline, report);
   for (TimelineRow& row : timeline.rows)
     for (TimelineBar& bar : row.bars) bar.begin -= began, bar.end -= began;
   report.rows = std::move(timeline.rows);
 
   add_curves(facts, began, report);
-  report.rate = make_rate(all_steps(facts), began, report.length);
+  report.rate = make_rate_curve(all_steps(facts), began, report.length);
   add_events(facts, began, report);
   add_timeline_marks(facts, began, report);
   add_last_failure(facts, began, report);

@@ -26,8 +26,8 @@ struct CurveLine {
 struct Curve {
   std::string name;
   std::vector<CurveLine> lines;
-  std::vector<CurveLine> by_step;      // the same lines; `at` of a point is its step
-  std::uint64_t numbers_left_out = 0;  // NaN and infinities
+  std::vector<CurveLine> lines_by_step;   // the same lines; `at` of a point is its step
+  std::uint64_t omitted_value_count = 0;  // NaN and infinities
 };
 
 struct TimelineMark {
@@ -93,7 +93,7 @@ struct Report {
   std::uint64_t checkpoint_count = 0;
   std::uint64_t stored_bytes = 0;  // of all checkpoints
   std::vector<ConsumedSamples> samples;
-  std::vector<std::string> remarks;  // what is missing and why
+  std::vector<std::string> missing_data_notes;  // what is missing and why
 };
 
 [[nodiscard]] Report make_report(RunFacts facts);

@@ -10,7 +10,7 @@
 
 #include "agent/src/objects/store_uri.h"
 #include "base/contract/exit_code.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/command.h"
 #include "cli/report/facts/cluster_job.h"
@@ -59,7 +59,7 @@ bool is_in_store(const std::string& place) {
   return uri && uri->scheme != objects::StoreScheme::kFile;
 }
 
-Result<RunFacts> read_place(const std::string& place) {
+Result<RunFacts> read_run_from_place(const std::string& place) {
   if (is_in_store(place)) return read_run_in_store(place);
   const auto folder = folder_of_run(place);
   if (!folder) return folder.error();
@@ -67,8 +67,8 @@ Result<RunFacts> read_place(const std::string& place) {
 }
 
 // With --job, the place of the run may be empty, because a job that failed early has saved nothing.
-Result<RunFacts> read_facts(const ReportArguments& arguments) {
-  auto facts = read_place(arguments.place);
+Result<RunFacts> read_run_facts(const ReportArguments& arguments) {
+  auto facts = read_run_from_place(arguments.place);
   if (arguments.job.empty()) return facts;
   const auto job = read_cluster_job(arguments.job);
   if (!job) return job.error();
@@ -157,7 +157,7 @@ int report(const ReportArguments& arguments) {
   if (!arguments.tensorboard.empty()) return write_tensorboard(arguments);
   const auto output = choose_output(arguments);
   if (!output) return print_error_and_exit_code(output.error());
-  auto facts = read_facts(arguments);
+  auto facts = read_run_facts(arguments);
   if (!facts) return print_error_and_exit_code(facts.error());
   return write_report(*output, report_text(*std::move(facts), output->format));
 }

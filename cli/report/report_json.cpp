@@ -76,7 +76,7 @@ json report_json(const Report& report) {
                  {"checkpoints", json::array()},
                  {"best", json::array()},
                  {"samples", json::array()},
-                 {"remarks", report.remarks}};
+                 {"remarks", report.missing_data_notes}};
   for (const auto& [part, spent] : report.account) object["account"][part] = spent;
   for (const auto& one : report.losses) object["losses"].push_back({{"at", one.at}, {"what", one.what}});
   if (!report.finish_reason.empty()) object["finish_reason"] = report.finish_reason;

@@ -28,7 +28,7 @@ constexpr std::uint32_t kSimpleValue = 2;  // Summary.Value
 constexpr std::uint32_t kStatus = 1;       // SessionLog
 }  // namespace field
 
-constexpr std::uint64_t kStart = 1;  // SessionLog.START
+constexpr std::uint64_t kSessionStart = 1;  // SessionLog.START
 
 std::string varint(std::uint64_t number) {
   std::string bytes;
@@ -55,20 +55,20 @@ std::string number_field(std::uint32_t number, std::uint64_t content) {
   return field_key(number, WireType::kVarint) + varint(content);
 }
 
-std::string event_at(double at) {
+std::string encode_event_time(double at) {
   return field_key(field::kWallTime, WireType::kEightBytes) + little_endian(std::bit_cast<std::uint64_t>(at));
 }
 
-std::string restart_at(const HistoryRow& row) {
-  return event_at(row.at) + number_field(field::kStep, row.step) +
-         text_field(field::kSessionLog, number_field(field::kStatus, kStart));
+std::string encode_restart_event(const HistoryRow& row) {
+  return encode_event_time(row.at) + number_field(field::kStep, row.step) +
+         text_field(field::kSessionLog, number_field(field::kStatus, kSessionStart));
 }
 
-std::string value_at(const HistoryRow& row, const std::string& name) {
+std::string encode_value_event(const HistoryRow& row, const std::string& name) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(row.value));
   const std::string value = text_field(field::kTag, name) +
                             field_key(field::kSimpleValue, WireType::kFourBytes) + little_endian(bits);
-  return event_at(row.at) + number_field(field::kStep, row.step) +
+  return encode_event_time(row.at) + number_field(field::kStep, row.step) +
          text_field(field::kSummary, text_field(field::kValue, value));
 }
 
@@ -97,7 +97,7 @@ std::string TensorboardEvents::take(const AttemptHistory& history) {
   for (const auto& [name, values] : history.values) {
     std::map<std::uint64_t, std::size_t> seen;  // by attempt
     for (const HistoryRow& row : values) {
-      std::size_t& taken = taken_[{name, row.attempt}];
+      std::size_t& taken = taken_row_counts_[{name, row.attempt}];
       if (++seen[row.attempt] <= taken) continue;
       ++taken;
       if (row.is_kept) rows.push_back({row, &name});
@@ -107,12 +107,12 @@ std::string TensorboardEvents::take(const AttemptHistory& history) {
                            [](const NamedRow& one) { return std::pair(one.row.attempt, one.row.step); });
   std::string records;
   if (!has_begun_ && !rows.empty())
-    records +=
-        tensorboard_record(event_at(rows.front().row.at) + text_field(field::kFileVersion, "brain.Event:2"));
+    records += tensorboard_record(encode_event_time(rows.front().row.at) +
+                                  text_field(field::kFileVersion, "brain.Event:2"));
   for (const auto& [row, name] : rows) {
-    if (has_begun_ && row.attempt > attempt_) records += tensorboard_record(restart_at(row));
-    attempt_ = std::max(attempt_, row.attempt);
-    records += tensorboard_record(value_at(row, *name));
+    if (has_begun_ && row.attempt > newest_attempt_) records += tensorboard_record(encode_restart_event(row));
+    newest_attempt_ = std::max(newest_attempt_, row.attempt);
+    records += tensorboard_record(encode_value_event(row, *name));
   }
   has_begun_ = has_begun_ || !rows.empty();
   return records;

@@ -23,9 +23,9 @@ class TensorboardEvents {
  private:
   // The numbers of taken rows, by the name of the value and the attempt. They count per attempt, because a
   // process of an older attempt may still write.
-  std::map<std::pair<std::string, std::uint64_t>, std::size_t> taken_;
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> taken_row_counts_;
   bool has_begun_ = false;
-  std::uint64_t attempt_ = 0;  // of the newest row that was taken
+  std::uint64_t newest_attempt_ = 0;  // of the newest row that was taken
 };
 
 // Returns the record of an event file whose content is `event`.

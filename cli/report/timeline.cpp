@@ -149,8 +149,7 @@ void add_world(const World& world, const std::map<std::uint64_t, std::vector<His
 }
 
 // Puts `filler` into every gap between the bars.
-std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, TimeSpan span,
-                                      const TimelineBar& filler) {
+std::vector<TimelineBar> fill_gaps(std::vector<TimelineBar> bars, TimeSpan span, const TimelineBar& filler) {
   std::ranges::stable_sort(bars,
                            [](const TimelineBar& a, const TimelineBar& b) { return a.begin < b.begin; });
   std::vector<TimelineBar> whole;
@@ -168,7 +167,7 @@ std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, TimeSpan sp
 }
 
 // Time at the beginning and end of a `ratoon run` counts as "starting" and "ending", not as a restart.
-void name_both_ends(std::vector<TimelineBar>& life, bool ended_well) {
+void mark_start_and_end(std::vector<TimelineBar>& life, bool ended_well) {
   const auto is_restarting = [](const TimelineBar& bar) { return bar.part == "restarting"; };
   for (auto bar = life.begin(); bar != life.end() && is_restarting(*bar); ++bar) bar->part = "starting";
   if (ended_well && !life.empty() && is_restarting(life.back())) {
@@ -177,7 +176,7 @@ void name_both_ends(std::vector<TimelineBar>& life, bool ended_well) {
   }
 }
 
-std::vector<TimelineBar> during(const std::vector<TimelineBar>& bars, const ProcessGroupSpan& stay) {
+std::vector<TimelineBar> clip_to_span(const std::vector<TimelineBar>& bars, const ProcessGroupSpan& stay) {
   std::vector<TimelineBar> cut;
   for (const TimelineBar& bar : bars) {
     const double begin = std::max(bar.begin, stay.begin);
@@ -190,7 +189,7 @@ std::vector<TimelineBar> during(const std::vector<TimelineBar>& bars, const Proc
 
 }  // namespace
 
-std::pair<double, double> known_time(const RunFacts& facts) {
+std::pair<double, double> known_time_range(const RunFacts& facts) {
   std::vector<double> moments;
   for (const auto* rows : {&known_steps(facts.history), &facts.history.saves}) {
     for (const HistoryRow& row : *rows) moments.push_back(row.at);
@@ -209,7 +208,7 @@ std::pair<double, double> known_time(const RunFacts& facts) {
 }
 
 Timeline make_timeline(const RunFacts& facts) {
-  const TimeSpan span = known_time(facts);
+  const TimeSpan span = known_time_range(facts);
   const auto steps = steps_by_attempt(facts);
   EventReplay story(facts, span.second);
   if (story.worlds.empty()) story.worlds = worlds_of_steps(steps);
@@ -217,7 +216,7 @@ Timeline make_timeline(const RunFacts& facts) {
   Timeline timeline;
   std::vector<TimelineBar> bars;
   bars = ledger_bars(facts.events, span.second);
-  timeline.is_of_ledger = !bars.empty();
+  timeline.is_from_ledger = !bars.empty();
   std::uint64_t newest_step = 0;
   if (bars.empty())
     for (const World& world : story.worlds) add_world(world, steps, newest_step, bars);
@@ -227,11 +226,11 @@ Timeline make_timeline(const RunFacts& facts) {
     std::vector<TimelineBar> inside;
     for (const TimelineBar& bar : bars)
       if (bar.begin < life.second && bar.end > life.first) inside.push_back(bar);
-    inside = without_gaps(std::move(inside), life, {0, 0, "restarting", "no world trains"});
-    name_both_ends(inside, ended_well);
+    inside = fill_gaps(std::move(inside), life, {0, 0, "restarting", "no world trains"});
+    mark_start_and_end(inside, ended_well);
     std::ranges::move(inside, std::back_inserter(lives));
   }
-  if (!lives.empty()) timeline.run = without_gaps(std::move(lives), span, {0, 0, "away", "nothing runs"});
+  if (!lives.empty()) timeline.run = fill_gaps(std::move(lives), span, {0, 0, "away", "nothing runs"});
 
   timeline.member_count = story.stays.size();
   const double rows = static_cast<double>(std::min(kRowsMax, story.stays.size()) + 1);
@@ -241,8 +240,8 @@ Timeline make_timeline(const RunFacts& facts) {
     if (timeline.rows.size() > kRowsMax) break;
     std::vector<TimelineBar> row;
     for (const ProcessGroupSpan& stay : stays)
-      for (TimelineBar& bar : during(timeline.run, stay)) row.push_back(std::move(bar));
-    row = without_gaps(std::move(row), span, {0, 0, "absent", "no process"});
+      for (TimelineBar& bar : clip_to_span(timeline.run, stay)) row.push_back(std::move(bar));
+    row = fill_gaps(std::move(row), span, {0, 0, "absent", "no process"});
     timeline.rows.push_back(
         {member.first + " " + std::to_string(member.second), downsample(std::move(row), shortest)});
   }

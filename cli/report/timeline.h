@@ -13,13 +13,13 @@ namespace ratoon::cli {
 
 struct Timeline {
   std::vector<TimelineBar> run;  // without gaps from the first to the last moment
-  bool is_of_ledger = false;     // its parts are those of the job's status
+  bool is_from_ledger = false;   // its parts are those of the job's status
   std::vector<TimelineRow> rows;
   std::uint64_t member_count = 0;
 };
 
 // Returns the first and the last known time of a run, in seconds since 1970, or two zeros.
-[[nodiscard]] std::pair<double, double> known_time(const RunFacts& facts);
+[[nodiscard]] std::pair<double, double> known_time_range(const RunFacts& facts);
 
 [[nodiscard]] Timeline make_timeline(const RunFacts& facts);
 

@@ -12,7 +12,7 @@
 #include <ratoon/atomic_file.h>
 
 #include "base/contract/exit_code.h"
-#include "base/core/ignore_signal.h"
+#include "base/core/threads/ignore_signal.h"
 #include "base/core/unique_fd.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/command.h"
@@ -33,7 +33,7 @@ bool is_pipe_or_device(const std::string& path) {
 }
 
 // Writes into a pipe, a device or a link to them, which must not be replaced by a file.
-Result<void> write_into(const std::string& path, std::string_view text) {
+Result<void> write_to_pipe_or_device(const std::string& path, std::string_view text) {
   const UniqueFd out(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (!out.is_open()) return system_error(errno, "opening " + path);
   while (!text.empty()) {
@@ -62,10 +62,11 @@ int write_report(const ReportOutput& output, const std::string& text) {
     print_text(text);
     return kDone;
   }
-  if (const auto is_there = check_folder_of(output.file); !is_there)
+  if (const auto is_there = check_parent_folder(output.file); !is_there)
     return print_error_and_exit_code(is_there.error());
   const bool is_replaced = !is_pipe_or_device(output.file);
-  const auto written = is_replaced ? save_file_atomically(output.file, text) : write_into(output.file, text);
+  const auto written =
+      is_replaced ? save_file_atomically(output.file, text) : write_to_pipe_or_device(output.file, text);
   if (!written) return print_error_and_exit_code(written.error());
   if (is_replaced && output.format == ReportFormat::kPage) print_text(output.file + "\n");
   return kDone;

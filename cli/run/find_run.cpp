@@ -38,7 +38,7 @@ std::vector<fs::path> find_runs(const fs::path& folder = kRunsFolder) {
 }
 
 // Returns a list of the runs in ratoon-runs/, as a hint for the user.
-std::string known_runs() {
+std::string known_runs_hint() {
   const std::vector<fs::path> all = find_runs();
   return all.empty() ? std::string() : "; in " + std::string(kRunsFolder) + "/ are: " + list_text(all);
 }
@@ -87,7 +87,7 @@ Result<fs::path> folder_of_run(const std::string& name) {
   const std::string elsewhere = name.find('/') == std::string::npos
                                     ? std::string("neither a folder nor ") + kRunsFolder + "/" + name
                                     : "there is no such folder";
-  return Error(ErrorKind::kNotFound, "there is no run '" + name + "': " + elsewhere + known_runs() +
+  return Error(ErrorKind::kNotFound, "there is no run '" + name + "': " + elsewhere + known_runs_hint() +
                                          "; name the folder of a run, or <save folder>/<run name>");
 }
 
@@ -97,7 +97,7 @@ Result<fs::path> find_run(const std::string& name) {
   if (const fs::path by_name = fs::path(kRunsFolder) / name; is_run(by_name)) return by_name;
   if (checkpoint::is_run_folder(name)) return find_run_that_saves_in(name);
   return Error(ErrorKind::kNotFound, "there is no run '" + name + "': neither a run's folder nor " +
-                                         kRunsFolder + "/" + name + known_runs() +
+                                         kRunsFolder + "/" + name + known_runs_hint() +
                                          "; name the folder that `ratoon run` printed when the run began");
 }
 

@@ -19,7 +19,7 @@ constexpr Duration kRedrawInterval = std::chrono::milliseconds(250);
 }  // namespace
 
 LiveScreen::LiveScreen(int fd, const Clock& clock)
-    : fd_(fd), clock_(clock), is_terminal_(::isatty(fd) == 1), lines_(fd) {}
+    : fd_(fd), clock_(clock), is_terminal_(::isatty(fd) == 1), unwritten_lines_(fd) {}
 
 void LiveScreen::write(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
@@ -37,27 +37,27 @@ std::string LiveScreen::erase_picture() {
 }
 
 void LiveScreen::print(const std::string& line) {
-  lines_.add(line_of(line, 0));  // it may contain text of a trainer
+  unwritten_lines_.add(line_of(line, 0));  // it may contain text of a trainer
   write_without_blocking();
 }
 
 void LiveScreen::write_all() {
-  lines_.add_dropped_lines_notice();
+  unwritten_lines_.add_dropped_lines_notice();
   if (is_terminal_)
     write_kept_lines();
   else
-    lines_.write_all(/*pause_max_ms=*/-1);
+    unwritten_lines_.write_all(/*pause_max_ms=*/-1);
 }
 
 void LiveScreen::write_without_blocking() {
   if (!is_terminal_)
-    lines_.write_without_blocking();
-  else if (lines_.is_writable())
+    unwritten_lines_.write_without_blocking();
+  else if (unwritten_lines_.is_writable())
     write_kept_lines();
 }
 
 void LiveScreen::write_kept_lines() {
-  const std::string kept = lines_.take();
+  const std::string kept = unwritten_lines_.take();
   if (!kept.empty()) write(erase_picture() + kept + picture_);
 }
 
@@ -69,7 +69,7 @@ void LiveScreen::show(const nlohmann::json& document) {
   const Timestamp now = clock_.now();
   newest_document_ = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (drawn_at_ && now - *drawn_at_ < kRedrawInterval) return;
-  if (!lines_.is_writable()) return;
+  if (!unwritten_lines_.is_writable()) return;
   drawn_at_ = now;
   write_kept_lines();
   draw(document, true);

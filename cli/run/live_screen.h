@@ -24,9 +24,9 @@ class LiveScreen {
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
   // Keeps a line until the next write. The line must have no bytes that could move the cursor.
-  void add_line(const std::string& line) { lines_.add(line); }
+  void add_line(const std::string& line) { unwritten_lines_.add(line); }
   // Returns false if so many lines are kept that add_line() would drop the next line.
-  [[nodiscard]] bool has_room() const { return lines_.has_room(); }
+  [[nodiscard]] bool has_room() const { return unwritten_lines_.has_room(); }
   // Writes as many of the kept lines as the output accepts without blocking.
   void write_without_blocking();
   // Waits until the output has accepted all lines.
@@ -45,7 +45,7 @@ class LiveScreen {
   const int fd_;
   const Clock& clock_;
   const bool is_terminal_;
-  UnwrittenLines lines_;
+  UnwrittenLines unwritten_lines_;
   std::optional<Timestamp> drawn_at_;
   std::string picture_;  // its lines as they are on the terminal
   std::size_t picture_lines_ = 0;

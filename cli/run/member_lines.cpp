@@ -23,7 +23,7 @@ constexpr std::size_t kReadBytesMax = 64 * 1024;
 constexpr std::size_t kLineBytesMax = 16 * 1024;
 // Limits how often one call of relay() reads each log file, because members may print endlessly, and `ratoon
 // run` has other work to do.
-constexpr int kRoundsMax = 4;
+constexpr int kReadsPerRelayMax = 4;
 constexpr std::string_view kLogSuffix = ".log";
 
 std::string read_part(const fs::path& file, std::uint64_t offset) {
@@ -38,7 +38,7 @@ std::string read_part(const fs::path& file, std::uint64_t offset) {
 }
 
 // Returns the length of the colour escape sequence at the beginning of the text, or 0 if there is none.
-std::size_t colour_length(std::string_view text) {
+std::size_t colour_sequence_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);
   return end != text.npos && text[end] == 'm' ? end + 1 : 0;
@@ -46,12 +46,12 @@ std::size_t colour_length(std::string_view text) {
 
 // Keeps colours and tabs, and replaces other control characters, which could move the cursor, by '?'. Drops
 // the text before a carriage return, which a terminal would overwrite.
-std::string for_terminal(std::string_view line) {
+std::string sanitize_for_terminal(std::string_view line) {
   if (const std::size_t last = line.rfind('\r'); last != line.npos) line.remove_prefix(last + 1);
   std::string text;
   bool has_colour = false;
   while (!line.empty()) {
-    const std::size_t colour = colour_length(line);
+    const std::size_t colour = colour_sequence_length(line);
     const std::size_t kept = colour != 0 ? colour : (line.front() == '\t' ? 1 : 0);
     const std::size_t plain = std::min(line.find_first_of("\t\x1b", 1), line.size());
     text += kept != 0 ? std::string(line.substr(0, kept)) : line_of(line.substr(0, plain), 0);
@@ -63,7 +63,7 @@ std::string for_terminal(std::string_view line) {
 
 }  // namespace
 
-std::string prefix_of(std::string_view member) {
+std::string line_prefix_of(std::string_view member) {
   const std::string_view place = member.substr(0, member.rfind("-i"));
   return "[" + std::string(place.substr(place.rfind('-') + 1)) + "] ";
 }
@@ -88,7 +88,7 @@ void MemberLines::follow(const nlohmann::json& document) {
   for (auto& [name, log] : logs_) log.has_ended = true;  // unless it is among the members
   for (const auto& member : document.at("members")) {
     const std::string name = member.at("name").get<std::string>();
-    auto [found, is_new] = logs_.try_emplace(name, Log{.prefix = prefix_of(name)});
+    auto [found, is_new] = logs_.try_emplace(name, Log{.prefix = line_prefix_of(name)});
     found->second.has_ended = member.at("pids").empty();
     const auto before = initial_files_.find(name);
     if (!is_new || before == initial_files_.end()) continue;
@@ -100,10 +100,10 @@ void MemberLines::follow(const nlohmann::json& document) {
 
 void MemberLines::relay() {
   bool goes_on = true;
-  for (int round = 0; goes_on && round < kRoundsMax; ++round) {
+  for (int round = 0; goes_on && round < kReadsPerRelayMax; ++round) {
     goes_on = false;
     for (auto& [name, log] : logs_) {
-      goes_on = relay_some(name, log) || goes_on;
+      goes_on = relay_log_part(name, log) || goes_on;
       output_.write();
     }
   }
@@ -118,7 +118,7 @@ bool MemberLines::has_more() {
   });
 }
 
-bool MemberLines::relay_some(const std::string& member, Log& log) {
+bool MemberLines::relay_log_part(const std::string& member, Log& log) {
   if (log.is_shown) return false;
   const std::uint64_t size = find(member).size;
   if (size <= log.offset || (size == log.seen && !log.has_ended)) return false;
@@ -134,7 +134,7 @@ bool MemberLines::relay_some(const std::string& member, Log& log) {
     awaits_rest_of_line = !is_whole && !is_last && rest.size() <= kLineBytesMax;
     if (awaits_rest_of_line) break;
     const std::size_t length = is_whole ? end : std::min(rest.size(), kLineBytesMax);
-    output_.add(log.prefix + shown_line(rest.substr(0, length), output_.is_terminal));
+    output_.add(log.prefix + printable_line(rest.substr(0, length), output_.is_terminal));
     done += length + (is_whole ? 1 : 0);
   }
   log.offset += done;
@@ -142,9 +142,9 @@ bool MemberLines::relay_some(const std::string& member, Log& log) {
   return done != 0;
 }
 
-std::string shown_line(std::string_view line, bool is_terminal) {
+std::string printable_line(std::string_view line, bool is_terminal) {
   if (line.ends_with('\r')) line.remove_suffix(1);
-  return is_terminal ? for_terminal(line) : std::string(line);
+  return is_terminal ? sanitize_for_terminal(line) : std::string(line);
 }
 
 }  // namespace ratoon::cli

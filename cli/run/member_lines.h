@@ -52,7 +52,7 @@ class MemberLines {
 
   [[nodiscard]] File find(const std::string& member) const;
   // Prints some lines of one log file. Returns whether the log file had a line to print.
-  bool relay_some(const std::string& member, Log& log);
+  bool relay_log_part(const std::string& member, Log& log);
 
   const std::filesystem::path folder_;
   const Output output_;
@@ -61,9 +61,9 @@ class MemberLines {
 };
 
 // Returns the prefix of a member's lines: "[2] " for "digits-worker-2-i0".
-[[nodiscard]] std::string prefix_of(std::string_view member);
+[[nodiscard]] std::string line_prefix_of(std::string_view member);
 
 // Returns a line of a member's output, on a terminal without characters that would move the cursor.
-[[nodiscard]] std::string shown_line(std::string_view line, bool is_terminal);
+[[nodiscard]] std::string printable_line(std::string_view line, bool is_terminal);
 
 }  // namespace ratoon::cli

@@ -14,17 +14,17 @@ namespace {
 using Row = std::vector<std::string>;
 
 constexpr std::size_t kRecoveriesShown = 5;
-constexpr std::size_t kClockBegins = 11;  // in 2026-11-21T11:38:21.250Z
-constexpr std::size_t kClockLength = 8;
+constexpr std::size_t kTimeOfDayOffset = 11;  // in 2026-11-21T11:38:21.250Z
+constexpr std::size_t kTimeOfDayLength = 8;
 
-std::string number(const char* format, double value) {
+std::string format_number(const char* format, double value) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, value);
   return text.data();
 }
 
 std::string time_of_day(WallTime time) {
-  return format_rfc3339(time).substr(kClockBegins, kClockLength);
+  return format_rfc3339(time).substr(kTimeOfDayOffset, kTimeOfDayLength);
 }
 
 constexpr const char* kStoppedPhase = "Stopped";
@@ -60,24 +60,25 @@ std::string position_text(const RunView& view) {
 
 std::string rate_text(const RunView& view) {
   std::string text;
-  if (is_in_progress(view) && view.steps_per_second) text += number("  %.3g steps/s", *view.steps_per_second);
-  if (is_in_progress(view) && view.seconds_left) text += "  " + clock_text(*view.seconds_left) + " left";
-  if (view.loss) text += number("  loss %.4g", *view.loss);
+  if (is_in_progress(view) && view.steps_per_second)
+    text += format_number("  %.3g steps/s", *view.steps_per_second);
+  if (is_in_progress(view) && view.seconds_left) text += "  " + duration_text(*view.seconds_left) + " left";
+  if (view.loss) text += format_number("  loss %.4g", *view.loss);
   return text;
 }
 
-std::string durable_step(const RunView& view) {
+std::string durable_step_text(const RunView& view) {
   const auto& last = view.job.status.last_checkpoint;
   return last ? "step " + std::to_string(last->step.value()) : std::string("nothing yet");
 }
 
 // Describes the newest durable checkpoint: its storage tier (such as "volume") and its digest.
-std::string durable_text(const RunView& view) {
+std::string durable_checkpoint_text(const RunView& view) {
   constexpr std::size_t kDigestShown = 16;
   const auto& status = view.job.status;
-  if (!status.last_checkpoint) return durable_step(view);
+  if (!status.last_checkpoint) return durable_step_text(view);
   const std::string& tier = status.last_checkpoint_tier;
-  return durable_step(view) + "  " + (tier.empty() ? "" : tier + " ") +
+  return durable_step_text(view) + "  " + (tier.empty() ? "" : tier + " ") +
          status.last_checkpoint->digest.substr(0, kDigestShown);
 }
 
@@ -102,15 +103,15 @@ std::string describe_losses(const RunView& view) {
   if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " that cannot fail the job)";
   if (view.injected_losses != 0) text += ", " + std::to_string(view.injected_losses) + " on purpose";
   if (view.recoveries.empty()) return text;
-  text += number("; recovered in %.2f s", view.recoveries.back().seconds);
+  text += format_number("; recovered in %.2f s", view.recoveries.back().seconds);
   if (view.recoveries.size() > 1)
-    text += number(", median %.2f s", median_seconds(view.recoveries)) + " of " +
+    text += format_number(", median %.2f s", median_seconds(view.recoveries)) + " of " +
             std::to_string(view.recoveries.size());
   return text;
 }
 
 // Returns the text in column STATE of a member's row; finds the member in the job's status by its name.
-std::string note_on(const RunView& view, const RunView::Member& member) {
+std::string member_state_text(const RunView& view, const RunView::Member& member) {
   const auto ended = [&](const std::string& phase) {  // members' processes end with their runner
     return view.is_running || phase != "Running" ? phase : "Gone";
   };
@@ -123,16 +124,16 @@ std::string note_on(const RunView& view, const RunView::Member& member) {
   return ended(member.phase);
 }
 
-std::string standing_of(const RunView& view, const RunView::Node& node, WallTime now) {
-  if (node.ends_at) return "goes in " + clock_text(seconds(node.ends_at->since_epoch - now.since_epoch));
+std::string node_state_text(const RunView& view, const RunView::Node& node, WallTime now) {
+  if (node.ends_at) return "goes in " + duration_text(seconds(node.ends_at->since_epoch - now.since_epoch));
   for (const auto& suspect : view.job.status.suspect_nodes)
     if (suspect.name == node.name && suspect.until > now)
-      return "avoided for " + clock_text(seconds(suspect.until.since_epoch - now.since_epoch));
+      return "avoided for " + duration_text(seconds(suspect.until.since_epoch - now.since_epoch));
   return "";
 }
 
 // Returns the addresses of a member's /metrics: its processes have consecutive ports.
-std::string metrics_of(const RunView& view, const RunView::Member& member) {
+std::string metrics_addresses_of(const RunView& view, const RunView::Member& member) {
   const auto& ports = member.metrics_ports;
   if (!view.is_running || ports.empty()) return "";
   const std::string first = "127.0.0.1:" + std::to_string(ports.front());
@@ -141,15 +142,16 @@ std::string metrics_of(const RunView& view, const RunView::Member& member) {
 
 std::vector<Row> node_rows(const RunView& view, WallTime now) {
   const bool has_metrics = std::ranges::any_of(
-      view.members, [&](const auto& member) { return !metrics_of(view, member).empty(); });
+      view.members, [&](const auto& member) { return !metrics_addresses_of(view, member).empty(); });
   std::vector<Row> rows = {{"NODE", "", "MEMBER", "STATE"}};
   if (has_metrics) rows.back().push_back("METRICS");
   const auto add = [&](const std::string& node, const std::string& standing) {
     bool is_empty = true;
     for (const auto& member : view.members) {
       if (member.node != node) continue;
-      rows.push_back({is_empty ? node : "", is_empty ? standing : "", member.name, note_on(view, member)});
-      if (has_metrics) rows.back().push_back(metrics_of(view, member));
+      rows.push_back(
+          {is_empty ? node : "", is_empty ? standing : "", member.name, member_state_text(view, member)});
+      if (has_metrics) rows.back().push_back(metrics_addresses_of(view, member));
       is_empty = false;
     }
     return is_empty;
@@ -157,7 +159,7 @@ std::vector<Row> node_rows(const RunView& view, WallTime now) {
   std::map<std::string, bool> known;
   for (const auto& node : view.nodes) {
     known[node.name] = true;
-    const std::string standing = standing_of(view, node, now);
+    const std::string standing = node_state_text(view, node, now);
     if (add(node.name, standing)) rows.push_back({node.name, standing, "-", ""});
   }
   for (const auto& member : view.members)
@@ -171,8 +173,8 @@ std::vector<Row> recovery_rows(const RunView& view) {
   const std::size_t count = view.recoveries.size();
   for (std::size_t i = count - std::min(count, kRecoveriesShown); i < count; ++i) {
     const auto& r = view.recoveries[i];
-    rows.push_back({time_of_day(r.time), number("%.2f", r.seconds), std::to_string(r.lost_steps), r.member,
-                    r.node, r.reason});
+    rows.push_back({time_of_day(r.time), format_number("%.2f", r.seconds), std::to_string(r.lost_steps),
+                    r.member, r.node, r.reason});
   }
   return rows;
 }
@@ -186,7 +188,7 @@ std::vector<Row> phase_rows(const RunView& view) {
       {"OF THE LAST", "DETECT", "DECIDE", "PLACE", "START", "RENDEZVOUS", "LOAD", "FIRST STEP"}, {"seconds"}};
   for (const double spent : {p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
                              p.rendezvous_seconds, p.load_seconds, p.first_step_seconds})
-    rows.back().push_back(number("%.2f", spent));
+    rows.back().push_back(format_number("%.2f", spent));
   return rows;
 }
 
@@ -212,11 +214,11 @@ void append_lines(std::vector<std::string>& lines, const std::string& text) {
   }
 }
 
-std::vector<Row> head_rows(const RunView& view) {
+std::vector<Row> header_rows(const RunView& view) {
   std::vector<Row> rows = {{view.job.meta.name, phase_text(view) + ", " + world_text(view)}};
   if (!view.place.empty()) rows.push_back({"in", view.place});
   rows.push_back({"at", position_text(view) + rate_text(view)});
-  rows.push_back({"durable", durable_text(view)});
+  rows.push_back({"durable", durable_checkpoint_text(view)});
   if (!view.best.empty()) rows.push_back({"best", view.best});
   if (!view.saves.empty()) rows.push_back({"saves in", view.saves});
   rows.push_back({"losses", describe_losses(view)});
@@ -237,14 +239,14 @@ std::string losses_text(const api::Restarts& restarts) {
 
 std::string summary_line(const RunView& view) {
   return line_of(phase_text(view) + ", " + world_text(view) + ": " + position_text(view) + rate_text(view) +
-                     "  durable " + durable_step(view),
+                     "  durable " + durable_step_text(view),
                  0);
 }
 
 std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                     std::size_t rows) {
   std::vector<std::string> lines;
-  append_lines(lines, table_text(head_rows(view)));
+  append_lines(lines, table_text(header_rows(view)));
   for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
   // A stopped run's message is not shown, because its status still has the message from before the stop.
   if (!is_in_progress(view) && phase_text(view) != kStoppedPhase && !view.job.status.message.empty())

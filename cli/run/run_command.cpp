@@ -87,7 +87,7 @@ int run(const RunArguments& arguments) {
                         .losses = *std::move(losses),
                         .starts_over = arguments.is_fresh,
                         .is_confirmed = arguments.is_confirmed,
-                        .start_over_option = "--fresh, or another --folder"});
+                        .start_over_hint = "--fresh, or another --folder"});
 }
 
 void add_loss_options(CLI::App& command, RunArguments& arguments) {

@@ -32,7 +32,7 @@ std::optional<local::RunEnd> find_end_of_slurm_job(const RunBeginning& beginning
   const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), end);
   if (code != std::errc() || stop != text.data() + text.size() || end <= 0 || end > kYear2100)
     return std::nullopt;
-  const Duration left = Duration(std::chrono::seconds(end)) - beginning.wall_at.since_epoch;
+  const Duration left = Duration(std::chrono::seconds(end)) - beginning.wall_time.since_epoch;
   return local::RunEnd{.at = beginning.at + left, .reason = "the end of the Slurm job"};
 }
 

@@ -13,7 +13,7 @@ namespace ratoon::cli {
 
 struct RunBeginning {
   Timestamp at;
-  WallTime wall_at;
+  WallTime wall_time;
   std::function<std::optional<std::string>(const char* name)> variable;  // of this program's environment
 };
 

@@ -69,7 +69,8 @@ void add_own_folder_to_path() {
   std::error_code ignored;
   const std::string folder = fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
   const char* path = std::getenv("PATH");
-  ::setenv("PATH", (std::string(path == nullptr ? local::kPathOfSystem : path) + ":" + folder).c_str(), 1);
+  ::setenv("PATH", (std::string(path == nullptr ? local::kDefaultSearchPath : path) + ":" + folder).c_str(),
+           1);
 }
 
 int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
@@ -82,7 +83,7 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
     }
   }
   const SystemClock clock;
-  const RunBeginning beginning{.at = clock.now(), .wall_at = clock.wall_now(), .variable = find_variable};
+  const RunBeginning beginning{.at = clock.now(), .wall_time = clock.wall_now(), .variable = find_variable};
   LiveScreen screen(STDOUT_FILENO, clock);
   std::optional<MemberLines> lines;
   if (options.shows_member_output)
@@ -104,12 +105,12 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
        .devices = options.devices,
        .shares_staging_memory = !find_variable(names::env::kStagingMemoryMib),
        .metrics_port = find_variable(names::env::kMetricsPort),
-       .began = beginning.wall_at,
+       .began = beginning.wall_time,
        .end = find_run_end(job, beginning),
        .print = [&](const std::string& line) { screen.print(line); },
        .losses = options.losses,
        .starts_over = starts_over,
-       .start_over_option = options.start_over_option,
+       .start_over_hint = options.start_over_hint,
        .shows_checkpoints = screen.is_terminal(),
        .shows_member_output = options.shows_member_output,
        .while_waiting = lines ? std::function([&] { lines->relay(); }) : nullptr,

@@ -16,9 +16,9 @@ struct RunJobOptions {
   std::vector<std::string> devices{};   // GPUs that the processes get in turn; empty: each process sees all
   local::LossPlan losses{};             // losses that are made on purpose
   bool starts_over = false;
-  bool is_confirmed = false;                           // starts over without asking the user
-  bool shows_member_output = false;                    // as they come, each with the number of its process
-  std::string start_over_option = "another --folder";  // shown to a user whose run has completed
+  bool is_confirmed = false;                         // starts over without asking the user
+  bool shows_member_output = false;                  // as they come, each with the number of its process
+  std::string start_over_hint = "another --folder";  // shown to a user whose run has completed
 };
 
 // Runs a TrainingJob on this machine and prints lines for people; on a terminal it also shows a live picture

@@ -51,7 +51,7 @@ void read_progress(Fields f, RunView& view) {
   view.seconds_left = read_number(f, "seconds_left");
 }
 
-void read(Fields& f, RunView& view) {
+void read_run_view(Fields& f, RunView& view) {
   for (const auto& item : f.list("members", kItemsMax)) {
     Fields m = f.child(item, "members[]");
     view.members.push_back({.name = m.text("name", kTextBytesMax),
@@ -87,7 +87,7 @@ Result<RunView> decode_run_view(const json& document) {
   view.job = *std::move(decoded);
   std::optional<Error> complaint;
   Fields fields(document, "", complaint);
-  read(fields, view);
+  read_run_view(fields, view);
   if (complaint) return *complaint;
   return view;
 }

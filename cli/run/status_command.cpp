@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kJsonVersion = 1;
-constexpr int kPauseMillis = 500;
+constexpr int kWatchPauseMillis = 500;
 
 constexpr const char* kExamples = R"(Examples:
   ratoon status                     the running one in ratoon-runs/, or the only one there
@@ -60,7 +60,7 @@ struct RunState {
 
 // Returns where the trainer's --save-folder puts the run's checkpoints, or an empty text if that is inside
 // the run's own folder.
-std::string saves_elsewhere(const fs::path& folder) {
+std::string find_external_save_location(const fs::path& folder) {
   const std::string saves = save_location_of_run(folder);
   const fs::path way = fs::path(saves).lexically_relative(fs::absolute(folder).lexically_normal());
   return way.empty() || *way.begin() == ".." ? saves : "";
@@ -82,7 +82,7 @@ Result<RunState> read_run_state(const fs::path& folder) {
   look.document = **std::move(document);
   look.view = *std::move(view);
   look.view.folder = folder.string();
-  look.view.saves = saves_elsewhere(folder);
+  look.view.saves = find_external_save_location(folder);
   look.view.is_running = is_running;
   return look;
 }
@@ -94,9 +94,9 @@ std::string json_text(RunState& look, bool is_one_line) {
   return look.document.dump(is_one_line ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string text_of(RunState& look, const StatusDisplay& display, const StatusOutput& page) {
+std::string status_text(RunState& look, const StatusDisplay& display, const StatusOutput& page) {
   if (display.is_json) return json_text(look, display.is_watched) + "\n";
-  if (page.is_summary()) return summary_line(look.view) + "\n";
+  if (page.shows_only_summary()) return summary_line(look.view) + "\n";
   return join(render_run(look.view, SystemClock().wall_now(), page.size().columns, page.rows()), "\n") + "\n";
 }
 
@@ -115,9 +115,9 @@ int show_run(const std::string& name, const StatusDisplay& display) {
   for (;;) {
     auto look = read_run_state(*folder);
     if (!look) return print_error_and_exit_code(look.error());
-    page.put(text_of(*look, display, page));
+    page.put(status_text(*look, display, page));
     if (!display.is_watched || !look->view.is_running) return static_cast<int>(ExitCode::kDone);
-    ::poll(nullptr, 0, kPauseMillis);
+    ::poll(nullptr, 0, kWatchPauseMillis);
   }
 }
 

@@ -16,11 +16,11 @@ std::size_t StatusOutput::rows() const {
 }
 
 void StatusOutput::put(const std::string& text) {
-  if (text == shown_) return;
+  if (text == shown_text_) return;
   if (display_.is_watched && !display_.is_json && size().columns != 0) std::fputs(kHomeAndClear, stdout);
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
-  shown_ = text;
+  shown_text_ = text;
 }
 
 }  // namespace ratoon::cli

@@ -21,12 +21,12 @@ class StatusOutput {
   [[nodiscard]] TerminalSize size() const;
   // Returns the number of lines that fit on the terminal, or 0 if the output has no limit of lines.
   [[nodiscard]] std::size_t rows() const;
-  [[nodiscard]] bool is_summary() const { return display_.is_watched && size().columns == 0; }
+  [[nodiscard]] bool shows_only_summary() const { return display_.is_watched && size().columns == 0; }
   void put(const std::string& text);
 
  private:
   const StatusDisplay display_;
-  std::string shown_;
+  std::string shown_text_;
 };
 
 }  // namespace ratoon::cli

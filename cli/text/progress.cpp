@@ -35,18 +35,18 @@ std::string progress_line(const std::string& what, const ProgressState& state, s
   if (state.seconds <= 0 || state.done_bytes == 0) return line;
   const double rate = static_cast<double>(state.done_bytes) / state.seconds;
   const auto left_bytes = static_cast<double>(state.total_bytes) * (1 - share);
-  return line + ", " + size_text(static_cast<std::uint64_t>(rate)) + "/s, " + clock_text(left_bytes / rate) +
-         " left";
+  return line + ", " + size_text(static_cast<std::uint64_t>(rate)) + "/s, " +
+         duration_text(left_bytes / rate) + " left";
 }
 
 Progress::Progress(std::string what, std::uint64_t total_bytes, const Clock& clock, bool is_shown)
-    : what_(std::move(what)),
+    : label_(std::move(what)),
       clock_(clock),
-      is_shown_(is_shown),
+      is_enabled_(is_shown),
       is_terminal_(::isatty(STDERR_FILENO) == 1),
       began_(clock.now()),
       state_{.total_bytes = total_bytes},
-      shown_(began_) {}
+      last_shown_at_(began_) {}
 
 Progress::~Progress() {
   clear();
@@ -56,13 +56,13 @@ void Progress::advance(std::uint64_t bytes) {
   state_.done_bytes += bytes;
   const Timestamp now = clock_.now();
   const Duration pause = is_terminal_ ? Duration(kRedrawInterval) : Duration(kLogLineInterval);
-  if (is_shown_ && now - shown_ >= pause) show(now);
+  if (is_enabled_ && now - last_shown_at_ >= pause) show(now);
 }
 
 void Progress::show(Timestamp now) {
-  shown_ = now;
+  last_shown_at_ = now;
   state_.seconds = seconds(now - began_);
-  const std::string line = progress_line(what_, state_, is_terminal_ ? kBarColumns : 0);
+  const std::string line = progress_line(label_, state_, is_terminal_ ? kBarColumns : 0);
   // \x1b[K erases the rest of the previous line, which may have been longer.
   std::fprintf(stderr, is_terminal_ ? "\r%s\x1b[K" : "%s\n", line.c_str());
   std::fflush(stderr);

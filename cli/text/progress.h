@@ -40,13 +40,13 @@ class Progress {
  private:
   void show(Timestamp now);
 
-  const std::string what_;
+  const std::string label_;
   const Clock& clock_;
-  const bool is_shown_;
+  const bool is_enabled_;
   const bool is_terminal_;
   const Timestamp began_;
   ProgressState state_;
-  Timestamp shown_;
+  Timestamp last_shown_at_;
   bool is_drawn_ = false;
 };
 

@@ -29,7 +29,7 @@ std::string size_text(std::uint64_t bytes) {
   return text.data();
 }
 
-std::string clock_text(double seconds) {
+std::string duration_text(double seconds) {
   const auto whole = static_cast<unsigned long long>(std::clamp(seconds, 0.0, 3.6e9));
   std::array<char, 32> text{};
   if (whole < 3600)
@@ -98,7 +98,7 @@ bool matches_any(std::string_view text, const std::vector<std::string>& patterns
          std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(text, pattern); });
 }
 
-Result<void> check_folder_of(const std::filesystem::path& file) {
+Result<void> check_parent_folder(const std::filesystem::path& file) {
   const auto folder = file.parent_path();
   std::error_code ignored;
   if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};

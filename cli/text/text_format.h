@@ -15,7 +15,7 @@ namespace ratoon::cli {
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 // Formats a duration like a clock: "0:07", "12:30", "3:05:00".
-[[nodiscard]] std::string clock_text(double seconds);
+[[nodiscard]] std::string duration_text(double seconds);
 
 // Formats a table with one line per row. Columns are as wide as their longest cell, with two spaces between
 // them; the last column is not padded. Replaces bytes that could move a terminal's cursor by '?', because
@@ -34,6 +34,6 @@ namespace ratoon::cli {
 [[nodiscard]] bool matches_any(std::string_view text, const std::vector<std::string>& patterns);
 
 // Returns an error if the folder for `file` does not exist.
-[[nodiscard]] Result<void> check_folder_of(const std::filesystem::path& file);
+[[nodiscard]] Result<void> check_parent_folder(const std::filesystem::path& file);
 
 }  // namespace ratoon::cli

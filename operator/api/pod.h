@@ -36,8 +36,9 @@ struct Pod {
   std::string node;                     // empty: not placed
   std::string address;                  // in the pod network; empty: none yet
   PodPhase phase = PodPhase::kPending;  // of the trainer's container, if its state differs from the pod's
-  std::optional<int> exit_code;  // of the trainer's container, or of failed_init; 128 + n after signal n
-  std::string failed_init{};     // the init container that failed, so that the trainer's never ran
+  std::optional<int>
+      exit_code;  // of the trainer's container, or of failed_init_container; 128 + n after signal n
+  std::string failed_init_container{};  // the init container that failed, so that the trainer's never ran
   std::string
       kubelet_rejection{};  // the kubelet's reason for not starting the pod; none of its containers ran
   bool has_running_sidecars =

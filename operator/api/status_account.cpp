@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 // Names of the parts of a job's time, in the order of the enum TimeLedgerPart.
-constexpr std::array<std::string_view, kTimeLedgerParts> kTimeLedgerPartNames = {
+constexpr std::array<std::string_view, kTimeLedgerPartCount> kTimeLedgerPartNames = {
     "useful", "recomputed", "waitingForCapacity", "restarting", "hung", "suspended"};
 
 RecoveryPhases read_phases(Fields f) {
@@ -75,7 +75,7 @@ OpenRecovery read_open_recovery(Fields f) {
           .is_hung = f.flag("hung"),
           .time = read_time(f, "time"),
           .last_message_at = read_time(f, "lastSign"),
-          .lost_steps = f.optional_whole("lostSteps", kStatusCountMax)};
+          .lost_steps = f.optional_whole_number("lostSteps", kStatusCountMax)};
 }
 
 json encode_open_recovery(const OpenRecovery& open) {
@@ -94,10 +94,10 @@ JobTimeLedger read_time_ledger(Fields f) {
   JobTimeLedger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
                                    f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
                                    f.seconds("hungSeconds"), f.seconds("suspendedSeconds")}};
-  ledger.newest_step = Step(f.optional_whole("newestStep", kStatusCountMax));
-  ledger.newest_attempt = Attempt(f.optional_whole("newestAttempt", kStatusCountMax));
-  ledger.resumed_step = Step(f.optional_whole("resumedStep", kStatusCountMax));
-  ledger.repeated_step_count = f.optional_whole("stepsMadeAgain", kStatusCountMax);
+  ledger.newest_step = Step(f.optional_whole_number("newestStep", kStatusCountMax));
+  ledger.newest_attempt = Attempt(f.optional_whole_number("newestAttempt", kStatusCountMax));
+  ledger.resumed_step = Step(f.optional_whole_number("resumedStep", kStatusCountMax));
+  ledger.repeated_step_count = f.optional_whole_number("stepsMadeAgain", kStatusCountMax);
   if (f.find("since") == nullptr) return ledger;
   ledger.since = read_time(f, "since");
   const std::string part = f.text("part", 32);

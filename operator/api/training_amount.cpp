@@ -31,7 +31,7 @@ bool is_digit(char c) {
 
 // Removes and returns the characters at the front: all digits if `digits` is true, else all characters before
 // the first digit.
-std::string_view take(std::string_view& rest, bool digits) {
+std::string_view take_digits_or_letters(std::string_view& rest, bool digits) {
   const auto end = std::ranges::find_if(rest, [&](char c) { return is_digit(c) != digits; });
   const std::string_view taken = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
   rest.remove_prefix(taken.size());
@@ -41,15 +41,15 @@ std::string_view take(std::string_view& rest, bool digits) {
 // Removes a number and its unit from the front of the text; returns the unit, or null if there is
 // none.
 const Unit* parse_term(std::string_view& rest) {
-  const std::string_view digits = take(rest, true);
+  const std::string_view digits = take_digits_or_letters(rest, true);
   bool is_part = false;
   if (rest.starts_with('.')) {
     rest.remove_prefix(1);
-    const std::string_view places = take(rest, true);
+    const std::string_view places = take_digits_or_letters(rest, true);
     if (places.empty() || places.size() > kDecimalPlacesMax) return nullptr;
     is_part = true;
   }
-  const auto unit = std::ranges::find(kUnits, take(rest, false), &Unit::name);
+  const auto unit = std::ranges::find(kUnits, take_digits_or_letters(rest, false), &Unit::name);
   if (unit == kUnits.end() || digits.empty() || digits.size() > unit->digits_max) return nullptr;
   // Only the last term of an amount may have a fraction, and only if its unit allows fractions.
   return is_part && (!unit->may_be_part || !rest.empty()) ? nullptr : &*unit;

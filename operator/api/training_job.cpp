@@ -15,16 +15,16 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kArgumentsMax = 256;
-constexpr std::size_t kArgumentLengthMax = 32 * 1024;     // characters, as the definition counts them
-constexpr std::size_t kArgumentBytesMax = 4 * 32 * 1024;  // the most bytes of that many characters
-constexpr std::size_t kEnvironmentMax = 256;
+constexpr std::size_t kArgumentCharactersMax = 32 * 1024;  // characters, as the definition counts them
+constexpr std::size_t kArgumentBytesMax = 4 * 32 * 1024;   // the most bytes of that many characters
+constexpr std::size_t kEnvironmentVariablesMax = 256;
 constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
 constexpr std::size_t kRoleNameBytesMax = 12;
 constexpr std::size_t kAgentBytesMax = 16;
-constexpr std::size_t kAmountBytesMax = 64;
+constexpr std::size_t kTrainingAmountBytesMax = 64;
 constexpr std::string_view kTrainingAmountFormat =
     "a number and its unit, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m";
-constexpr std::uint32_t kElasticSecondsMax = 24 * 3600;
+constexpr std::uint32_t kElasticWaitSecondsMax = 24 * 3600;
 constexpr std::uint32_t kDurationSecondsMax = 366 * 24 * 3600;
 constexpr std::uint32_t kDeadlineSecondsMax = 24 * 3600;
 constexpr std::uint32_t kTtlSecondsMax = 366 * 24 * 3600;
@@ -37,16 +37,16 @@ std::string read_name(Fields& f, std::size_t bytes_max) {
 }
 
 void read_container(Fields container, Role& role) {
-  read_string_list(container, "command", kArgumentsMax, kArgumentLengthMax, role.command);
+  read_string_list(container, "command", kArgumentsMax, kArgumentCharactersMax, role.command);
   if (role.command.empty() && role.uses_launcher)
     container.complain("command",
                        "the program to run (ENTRYPOINT and CMD of the image, which the operator cannot see), "
                        "because agent is Launcher: ratoon-launcher starts this command");
   else if (role.command.empty())
     container.complain("command", "the program to run and its arguments");
-  read_string_list(container, "args", kArgumentsMax, kArgumentLengthMax, role.command);
+  read_string_list(container, "args", kArgumentsMax, kArgumentCharactersMax, role.command);
   std::size_t index = 0;
-  for (const auto& item : container.list("env", kEnvironmentMax)) {
+  for (const auto& item : container.list("env", kEnvironmentVariablesMax)) {
     Fields variable = container.child(item, item_name("env", index++));
     if (variable.find("valueFrom") != nullptr) continue;  // only a cluster can resolve it
     role.environment.push_back({.name = variable.text("name", kArgumentBytesMax),
@@ -100,8 +100,8 @@ ElasticPolicy read_elastic(Fields f, const TrainingJobSpec& spec) {
   const bool is_any_elastic =
       std::any_of(spec.roles.begin(), spec.roles.end(), [](const Role& role) { return !role.replicas; });
   if (!is_any_elastic) f.complain("minReplicas", "used only with a role that has no replicas of its own");
-  policy.shrink_after_seconds = read_count(f, "shrinkAfterSeconds", 0, kElasticSecondsMax, 30);
-  policy.grow_cooldown_seconds = read_count(f, "growCooldownSeconds", 0, kElasticSecondsMax, 60);
+  policy.shrink_after_seconds = read_count(f, "shrinkAfterSeconds", 0, kElasticWaitSecondsMax, 30);
+  policy.grow_cooldown_seconds = read_count(f, "growCooldownSeconds", 0, kElasticWaitSecondsMax, 60);
   return policy;
 }
 
@@ -159,7 +159,7 @@ TrainingJobSpec read_spec(Fields f) {
   if (f.find("elasticPolicy") != nullptr) spec.elastic_policy = read_elastic(f.object("elasticPolicy"), spec);
   if (const json* amount = f.find("maxDuration"); amount != nullptr && !amount->is_string())
     f.complain("maxDuration", kTrainingAmountFormat);
-  spec.max_duration = f.optional_text("maxDuration", kAmountBytesMax);
+  spec.max_duration = f.optional_text("maxDuration", kTrainingAmountBytesMax);
   if (!spec.max_duration.empty() && !is_training_amount(spec.max_duration))
     f.complain("maxDuration", kTrainingAmountFormat);
   spec.max_duration_seconds = read_count(f, "maxDurationSeconds", 0, kDurationSecondsMax, 0);
@@ -236,7 +236,7 @@ Result<TrainingJob> decode_training_job(const json& document) {
   if (meta.find("namespace") != nullptr) job.meta.name_space = meta.text("namespace", 63);
   job.meta.uid = meta.optional_text("uid", 253);
   job.meta.resource_version = meta.optional_text("resourceVersion", 253);
-  job.meta.generation = meta.optional_whole("generation", kGenerationMax);
+  job.meta.generation = meta.optional_whole_number("generation", kGenerationMax);
   check_size_of_roles(document, complaint);
   job.spec = read_spec(root.object("spec"));
   if (root.find("status") != nullptr && !root.find("status")->empty())

@@ -108,7 +108,8 @@ struct MemberStatus {
   std::string successor_uid;             // of the successor's pod; empty until the pod was observed
   std::optional<WallTime> node_ends_at;  // if the notice has a time
   bool is_absent = false;                // the last world was formed without it
-  std::optional<WallTime> not_before;    // its program failed: the next pod is not created before this time
+  std::optional<WallTime>
+      next_pod_not_before;  // its program failed: the next pod is not created before this time
   // Since when the operator has waited until each process of the member's running pod has sent its first
   // message. Absent if no first message is missing.
   std::optional<WallTime> first_message_awaited_since;
@@ -202,7 +203,7 @@ struct FailedNode {
 // How a job with releaseAfterSeconds waits for nodes while it has no world. A new world resets this state.
 struct CapacityWait {
   std::optional<WallTime> since;     // since when some members hold nodes and no node takes the others
-  std::uint32_t releases = 0;        // how often the job freed its nodes since its last world
+  std::uint32_t release_count = 0;   // how often the job freed its nodes since its last world
   std::optional<WallTime> retry_at;  // the job has freed its nodes, and makes no pod before this time
 
   friend bool operator==(const CapacityWait&, const CapacityWait&) = default;
@@ -243,25 +244,25 @@ struct Condition {
 namespace condition {
 inline constexpr std::string_view kScheduled = "Scheduled";
 inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
-inline constexpr std::string_view kClaimNotShared = "ClaimNotShared";    // a reason of InvalidSpec
-inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // a reason of InvalidSpec
-inline constexpr std::string_view kUnreadable = "Unreadable";            // a reason of InvalidSpec
+inline constexpr std::string_view kVolumeClaimNotShared = "ClaimNotShared";  // a reason of InvalidSpec
+inline constexpr std::string_view kTemplateRefused = "TemplateRefused";      // a reason of InvalidSpec
+inline constexpr std::string_view kUnreadable = "Unreadable";                // a reason of InvalidSpec
 }  // namespace condition
 
 // The parts into which the operator divides a job's time. The time in which training waits for a save counts
 // as kUseful.
 enum class TimeLedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
-constexpr std::size_t kTimeLedgerParts = 6;
+constexpr std::size_t kTimeLedgerPartCount = 6;
 
 // Sums up a job's time by part: each moment since the job's start belongs to exactly one part. The sums
 // change only when a job enters another part, so while a job only trains, its status needs no writes.
 struct JobTimeLedger {
-  std::array<double, kTimeLedgerParts> seconds{};     // of each part, without the time since `since`
-  TimeLedgerPart part = TimeLedgerPart::kRestarting;  // the present part
-  std::optional<WallTime> since;                      // nothing: the job has not started, or is over
-  Step newest_step{0};                                // the newest step before the last world ended
-  Attempt newest_attempt{0};                          // of the newest world; 0: there was none
-  Step resumed_step{0};                               // the step from which that world began
+  std::array<double, kTimeLedgerPartCount> seconds{};  // of each part, without the time since `since`
+  TimeLedgerPart part = TimeLedgerPart::kRestarting;   // the present part
+  std::optional<WallTime> since;                       // nothing: the job has not started, or is over
+  Step newest_step{0};                                 // the newest step before the last world ended
+  Attempt newest_attempt{0};                           // of the newest world; 0: there was none
+  Step resumed_step{0};                                // the step from which that world began
   // The number of steps that a world had made and the next world had to repeat, summed over all worlds.
   std::uint64_t repeated_step_count = 0;
 
@@ -289,7 +290,7 @@ struct TrainingJobStatus {
   std::vector<MemberStatus> members;
   Restarts restarts;
   Step step{0};
-  Outlook outlook{};  // as rank 0 last reported it; of a training without an end only the loss
+  ProgressEstimate outlook{};  // as rank 0 last reported it; of a training without an end only the loss
   std::optional<ResumePoint> last_checkpoint;
   std::string save_location{};   // where its processes save: an absolute path within their pods, or a URL
   std::string operator_image{};  // of the operator that last decided about the job before its end
@@ -306,9 +307,10 @@ struct TrainingJobStatus {
   JobTimeLedger ledger;
   std::vector<SuspectNode> suspect_nodes;
   std::vector<FailedNode> failed_nodes;
-  std::string rejection{};     // a node and its kubelet's reason for not starting a pod, while members wait
+  std::string
+      kubelet_rejection{};     // a node and its kubelet's reason for not starting a pod, while members wait
   std::uint32_t replicas = 0;  // members with a pod, of roles without `replicas`; shown by kubectl scale
-  std::string selector{};      // labels of the pods of such roles; empty: there is no such role
+  std::string pod_selector{};  // labels of the pods of such roles; empty: there is no such role
 
   friend bool operator==(const TrainingJobStatus&, const TrainingJobStatus&) = default;
 };

@@ -194,7 +194,7 @@ RestartPolicy read_restart_policy(Fields f) {
   policy.restarts_max = read_count(f, "maxRestarts", 0, 1'000'000, 10);
   for (const auto& item : f.list("rules", kRulesMax))
     policy.rules.push_back(read_rule(f.child(item, item_name("rules", policy.rules.size()))));
-  policy.is_losses_max_given = f.find("maxLossesWithoutStep") != nullptr;
+  policy.is_losses_without_step_max_set = f.find("maxLossesWithoutStep") != nullptr;
   policy.losses_without_step_max = read_count(f, "maxLossesWithoutStep", 1, 1000, 10);
   policy.backoff_seconds = read_count(f, "backoffSeconds", 0, kSecondsMax, 1);
   policy.backoff_max_seconds = read_count(f, "backoffMaxSeconds", 0, kSecondsMax, 300);

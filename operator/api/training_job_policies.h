@@ -24,7 +24,8 @@ struct RestartPolicy {
   std::uint32_t restarts_max = 10;             // application failures and hangs; disruptions are not counted
   std::vector<RestartRule> rules;              // the first one that matches applies
   std::uint32_t losses_without_step_max = 10;  // in a row, for each member
-  bool is_losses_max_given = false;   // the job sets it; if not, outages of the platform do not count
+  bool is_losses_without_step_max_set =
+      false;                          // the job sets it; if not, outages of the platform do not count
   std::uint32_t backoff_seconds = 1;  // before the next pod of a member that failed; doubles each time
   std::uint32_t backoff_max_seconds = 300;
 };

@@ -33,7 +33,7 @@ MemberFailure read_api_failure(Fields f) {
   MemberFailure failure{.member = f.text("member", 253),
                         .node = f.optional_text("node", 253),
                         .time = read_time(f, "time"),
-                        .attempt = Attempt(f.optional_whole("attempt", kStatusCountMax)),
+                        .attempt = Attempt(f.optional_whole_number("attempt", kStatusCountMax)),
                         .reason = f.optional_text("reason", kStatusSentenceBytesMax),
                         .exit_code = std::nullopt,
                         .signal = std::nullopt,
@@ -52,15 +52,15 @@ Condition read_condition(Fields f) {
           .reason = f.optional_text("reason", 4 * 256),
           .message = f.optional_text("message", kStatusSentenceBytesMax),
           .since = read_time(f, "lastTransitionTime"),
-          .observed_generation = f.optional_whole("observedGeneration", kStatusCountMax)};
+          .observed_generation = f.optional_whole_number("observedGeneration", kStatusCountMax)};
 }
 
-Outlook read_outlook(Fields f) {
-  Outlook outlook{.position = f.optional_whole("position", kStatusCountMax),
-                  .total = f.optional_whole("total", kStatusCountMax),
-                  .unit = f.optional_text("unit", 253),
-                  .loss = std::nullopt,
-                  .best = f.optional_text("best", 253)};
+ProgressEstimate read_outlook(Fields f) {
+  ProgressEstimate outlook{.position = f.optional_whole_number("position", kStatusCountMax),
+                           .total = f.optional_whole_number("total", kStatusCountMax),
+                           .unit = f.optional_text("unit", 253),
+                           .loss = std::nullopt,
+                           .best = f.optional_text("best", 253)};
   if (const json* loss = f.find("loss"); loss != nullptr && loss->is_number())
     outlook.loss = loss->get<double>();
   else if (loss != nullptr)
@@ -69,12 +69,14 @@ Outlook read_outlook(Fields f) {
 }
 
 Restarts read_restarts(Fields f) {
-  return {.application = static_cast<std::uint32_t>(f.whole("application", 0xffffffffU)),
-          .hung = static_cast<std::uint32_t>(f.optional_whole("hung", 0xffffffffU)),
-          .ignored = static_cast<std::uint32_t>(f.optional_whole("ignored", 0xffffffffU)),
-          .disruption = static_cast<std::uint32_t>(f.whole("disruption", 0xffffffffU)),
-          .losses_without_step = static_cast<std::uint32_t>(f.optional_whole("withoutStep", 0xffffffffU)),
-          .consecutive_crashes = static_cast<std::uint32_t>(f.optional_whole("crashesInARow", 0xffffffffU))};
+  return {
+      .application = static_cast<std::uint32_t>(f.whole("application", 0xffffffffU)),
+      .hung = static_cast<std::uint32_t>(f.optional_whole_number("hung", 0xffffffffU)),
+      .ignored = static_cast<std::uint32_t>(f.optional_whole_number("ignored", 0xffffffffU)),
+      .disruption = static_cast<std::uint32_t>(f.whole("disruption", 0xffffffffU)),
+      .losses_without_step = static_cast<std::uint32_t>(f.optional_whole_number("withoutStep", 0xffffffffU)),
+      .consecutive_crashes =
+          static_cast<std::uint32_t>(f.optional_whole_number("crashesInARow", 0xffffffffU))};
 }
 
 // Reads one bit for each local rank from a hexadecimal text, because some JSON readers do not keep 64-bit
@@ -88,24 +90,25 @@ std::uint64_t read_local_ranks(Fields& f) {
   return bits;
 }
 
-std::string text_of_local_ranks(std::uint64_t bits) {
+std::string encode_local_ranks(std::uint64_t bits) {
   std::array<char, kProcessesPerNodeMax / 4> text{};
   const auto written = std::to_chars(text.begin(), text.end(), bits, 16);
   return {text.begin(), written.ptr};
 }
 
 MemberStatus read_member(Fields f) {
-  MemberStatus member{.role = f.text("role", 63),
-                      .index = static_cast<std::uint32_t>(f.whole("index", kMembersMax)),
-                      .incarnation = static_cast<std::uint32_t>(f.whole("incarnation", 0xffffffffU)),
-                      .uid = f.optional_text("uid", 253),
-                      .node = f.optional_text("node", 253),
-                      .is_completed = f.flag("completed"),
-                      .successor = static_cast<std::uint32_t>(f.optional_whole("successor", 0xffffffffU)),
-                      .successor_uid = f.optional_text("successorUid", 253),
-                      .is_absent = f.flag("absent")};
+  MemberStatus member{
+      .role = f.text("role", 63),
+      .index = static_cast<std::uint32_t>(f.whole("index", kMembersMax)),
+      .incarnation = static_cast<std::uint32_t>(f.whole("incarnation", 0xffffffffU)),
+      .uid = f.optional_text("uid", 253),
+      .node = f.optional_text("node", 253),
+      .is_completed = f.flag("completed"),
+      .successor = static_cast<std::uint32_t>(f.optional_whole_number("successor", 0xffffffffU)),
+      .successor_uid = f.optional_text("successorUid", 253),
+      .is_absent = f.flag("absent")};
   if (f.find("nodeEndsAt") != nullptr) member.node_ends_at = read_time(f, "nodeEndsAt");
-  if (f.find("notBefore") != nullptr) member.not_before = read_time(f, "notBefore");
+  if (f.find("notBefore") != nullptr) member.next_pod_not_before = read_time(f, "notBefore");
   if (f.find("awaitedSince") != nullptr) member.first_message_awaited_since = read_time(f, "awaitedSince");
   member.done = read_local_ranks(f);
   return member;
@@ -119,15 +122,15 @@ json encode_member(const MemberStatus& m) {
   if (!m.successor_uid.empty()) out["successorUid"] = m.successor_uid;
   if (m.node_ends_at) out["nodeEndsAt"] = format_rfc3339(*m.node_ends_at);
   if (m.is_absent) out["absent"] = true;
-  if (m.not_before) out["notBefore"] = format_rfc3339(*m.not_before);
+  if (m.next_pod_not_before) out["notBefore"] = format_rfc3339(*m.next_pod_not_before);
   if (m.first_message_awaited_since) out["awaitedSince"] = format_rfc3339(*m.first_message_awaited_since);
-  if (m.done != 0) out["done"] = text_of_local_ranks(m.done);
+  if (m.done != 0) out["done"] = encode_local_ranks(m.done);
   return out;
 }
 
 // Reads whether each member has been in a world. The text has one hexadecimal digit for four members, because
 // a separate flag for each of 4096 members would make the status too large for the API server.
-void read_members_of_worlds(Fields& f, std::vector<MemberStatus>& members) {
+void read_trained_members(Fields& f, std::vector<MemberStatus>& members) {
   const std::string digits = f.optional_text("trainedMembers", kMembersMax * kRolesMax / 4);
   if (digits.find_first_not_of("0123456789abcdef") != std::string::npos)
     f.complain("trainedMembers", "hexadecimal digits");
@@ -138,7 +141,7 @@ void read_members_of_worlds(Fields& f, std::vector<MemberStatus>& members) {
   }
 }
 
-std::string text_of_members_of_worlds(const std::vector<MemberStatus>& members) {
+std::string encode_trained_members(const std::vector<MemberStatus>& members) {
   std::string digits((members.size() + 3) / 4, '0');
   for (std::size_t i = 0; i < members.size(); i += 4) {
     std::size_t bits = 0;
@@ -150,16 +153,17 @@ std::string text_of_members_of_worlds(const std::vector<MemberStatus>& members) 
 }
 
 CapacityWait read_capacity_wait(Fields f) {
-  CapacityWait wait{.since = std::nullopt,
-                    .releases = static_cast<std::uint32_t>(f.optional_whole("releases", 0xffffffffU)),
-                    .retry_at = std::nullopt};
+  CapacityWait wait{
+      .since = std::nullopt,
+      .release_count = static_cast<std::uint32_t>(f.optional_whole_number("releases", 0xffffffffU)),
+      .retry_at = std::nullopt};
   if (f.find("since") != nullptr) wait.since = read_time(f, "since");
   if (f.find("retryAt") != nullptr) wait.retry_at = read_time(f, "retryAt");
   return wait;
 }
 
 json encode_capacity_wait(const CapacityWait& wait) {
-  json out = {{"releases", wait.releases}};
+  json out = {{"releases", wait.release_count}};
   if (wait.since) out["since"] = format_rfc3339(*wait.since);
   if (wait.retry_at) out["retryAt"] = format_rfc3339(*wait.retry_at);
   return out;
@@ -181,7 +185,7 @@ json encode_failure(const MemberFailure& f) {
 json encode_progress(const TrainingJobStatus& status) {
   json out = {{"step", status.step.value()}};
   if (status.last_step_at) out["time"] = format_rfc3339(*status.last_step_at);
-  const Outlook& outlook = status.outlook;
+  const ProgressEstimate& outlook = status.outlook;
   if (outlook.total > 0) {
     out["position"] = outlook.position;
     out["total"] = outlook.total;
@@ -225,9 +229,9 @@ TrainingJobStatus read_status(Fields f) {
   else
     status.phase = static_cast<JobPhase>(known - kPhases.begin());
   status.message = f.optional_text("message", kStatusSentenceBytesMax);
-  status.observed_generation = f.optional_whole("observedGeneration", kStatusCountMax);
-  status.replicas = static_cast<std::uint32_t>(f.optional_whole("replicas", kMembersMax * kRolesMax));
-  status.selector = f.optional_text("selector", 512);
+  status.observed_generation = f.optional_whole_number("observedGeneration", kStatusCountMax);
+  status.replicas = static_cast<std::uint32_t>(f.optional_whole_number("replicas", kMembersMax * kRolesMax));
+  status.pod_selector = f.optional_text("selector", 512);
   if (f.find("completionTime") != nullptr) status.completed_at = read_time(f, "completionTime");
   status.attempt = Attempt(f.whole("attempt", kStatusCountMax));
   status.is_world_formed = f.flag("formed");
@@ -237,11 +241,11 @@ TrainingJobStatus read_status(Fields f) {
   if (f.find("capacityWait") != nullptr) status.capacity_wait = read_capacity_wait(f.object("capacityWait"));
   if (f.find("suspendingSince") != nullptr) status.suspending_since = read_time(f, "suspendingSince");
   if (f.find("activeSince") != nullptr) status.active_since = read_time(f, "activeSince");
-  status.active_seconds = f.optional_whole("activeSeconds", kStatusCountMax);
+  status.active_seconds = f.optional_whole_number("activeSeconds", kStatusCountMax);
   for (const auto& item : f.list("members", kMembersMax * kRolesMax)) {
     status.members.push_back(read_member(f.child(item, "members[]")));
   }
-  read_members_of_worlds(f, status.members);
+  read_trained_members(f, status.members);
   status.restarts = read_restarts(f.object("restarts"));
   Fields progress = f.object("progress");
   status.step = Step(progress.whole("step", kStatusCountMax));
@@ -269,7 +273,7 @@ TrainingJobStatus read_status(Fields f) {
                                     .until = read_time(node, "until"),
                                     .is_unreachable = node.flag("unreachable")});
   }
-  status.rejection = f.optional_text("rejection", kStatusSentenceBytesMax);
+  status.kubelet_rejection = f.optional_text("rejection", kStatusSentenceBytesMax);
   for (const auto& item : f.list("failedNodes", kFailedNodesMax)) {
     Fields node = f.child(item, "failedNodes[]");
     status.failed_nodes.push_back(
@@ -300,7 +304,7 @@ json encode_status(const TrainingJobStatus& status) {
                 {"crashesInARow", status.restarts.consecutive_crashes}}},
               {"activeSeconds", status.active_seconds},
               {"progress", encode_progress(status)}};
-  if (const auto trained = text_of_members_of_worlds(status.members); !trained.empty())
+  if (const auto trained = encode_trained_members(status.members); !trained.empty())
     out["trainedMembers"] = trained;
   if (status.active_since) out["activeSince"] = format_rfc3339(*status.active_since);
   if (status.world_formed_at) out["formedAt"] = format_rfc3339(*status.world_formed_at);
@@ -313,7 +317,7 @@ json encode_status(const TrainingJobStatus& status) {
                              {"digest", status.last_checkpoint->digest}};
     if (!status.last_checkpoint_tier.empty()) out["lastCheckpoint"]["tier"] = status.last_checkpoint_tier;
   }
-  if (!status.selector.empty()) out["selector"] = status.selector;
+  if (!status.pod_selector.empty()) out["selector"] = status.pod_selector;
   if (!status.save_location.empty()) out["saveLocation"] = status.save_location;
   if (!status.operator_image.empty()) out["operatorImage"] = status.operator_image;
   if (!status.final_weights.empty()) out["finalWeights"] = status.final_weights;
@@ -333,7 +337,7 @@ json encode_status(const TrainingJobStatus& status) {
       if (n.is_unreachable) nodes.back()["unreachable"] = true;
     }
   }
-  if (!status.rejection.empty()) out["rejection"] = status.rejection;
+  if (!status.kubelet_rejection.empty()) out["rejection"] = status.kubelet_rejection;
   if (!status.failed_nodes.empty()) {
     json& nodes = out["failedNodes"] = json::array();
     for (const auto& n : status.failed_nodes)

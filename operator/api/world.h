@@ -30,9 +30,9 @@ struct ProcessFacts {
   Timestamp last_progress_at{};  // when it sent its first message, began to wait, got its place, or reported
                                  // another step
   // Since when every heartbeat of the process has named peers that it cannot reach.
-  std::optional<Timestamp> unreachable_since{};
-  Timestamp peer_added_at{};  // when such a heartbeat last named a peer that the heartbeat before it did not
-                              // name
+  std::optional<Timestamp> peers_unreachable_since{};
+  Timestamp new_unreachable_peer_at{};  // when such a heartbeat last named a peer that the heartbeat before
+                                        // it did not name
 };
 
 struct AssignedProcess {
@@ -75,7 +75,7 @@ struct Announcement {
   bool stop = false;
   bool is_hung = false;  // the last world was given up because of a hang
   // A waiting process that listed its checkpoints before this time must list its checkpoints again.
-  std::optional<Timestamp> lists_valid_from{};
+  std::optional<Timestamp> checkpoint_lists_valid_from{};
   std::string reason{};
   // The coordinator refuses processes whose local rank is not below processes_per_node. After the job's end
   // processes_per_node is kProcessesPerNodeMax.

@@ -38,7 +38,7 @@ http::ConnectionOwner connection_owner_of(const ProcessIdentity& process, std::s
           .connections_max = kConnectionsPerProcess * processes};
 }
 
-int status_of(const Refusal& refusal) {
+int http_status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
 
@@ -113,7 +113,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
     return refuse(responder, 401, names::refusal::kUnauthorized, known.error().message());
   }
   bool is_news = false;
-  ++messages_;
+  ++message_count_;
   const JobEntryPtr entry = find_job(message->process.job);
   if (entry == nullptr) {
     // If the member's namespace has too many connections, the server leaves this connection unauthenticated.
@@ -123,12 +123,12 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
                       " is served by this operator");
   }
   {
-    const std::lock_guard lock(entry->mutex);
+    const MutexLock lock(entry->mutex);
     if (!is_within_rate(*entry, message->process, responder)) return;
-    const JobSession& session = entry->session;
     constexpr bool kIsJoin = std::is_same_v<Message, JoinRequest>;
-    const auto refusal = kIsJoin ? session.refuse_join(message->process) : session.refuse(message->process);
-    if (refusal) return reply(responder, status_of(*refusal), *refusal);
+    const auto refusal = kIsJoin ? entry->session.find_join_refusal(message->process)
+                                 : entry->session.refuse(message->process);
+    if (refusal) return reply(responder, http_status_of(*refusal), *refusal);
     is_news = answer_or_park(*entry, *message, responder);
   }
   if (is_news) options_.on_change(message->process.job);
@@ -165,8 +165,8 @@ bool Coordinator::answer_or_park(JobEntry& entry, const OrdersRequest& message, 
 }
 
 bool Coordinator::answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder) {
-  if (const auto refusal = entry.session.refuse_completion(message)) {
-    reply(responder, status_of(*refusal), *refusal);
+  if (const auto refusal = entry.session.find_completion_refusal(message)) {
+    reply(responder, http_status_of(*refusal), *refusal);
     return false;
   }
   entry.session.record_completed(message, clock_.now());
@@ -190,8 +190,8 @@ bool Coordinator::is_within_rate(JobEntry& entry, const ProcessIdentity& process
     return false;
   }
   const Timestamp now = clock_.now();
-  if (entry.budget.take(process.member_uid, processes, now)) return true;
-  entry.delayed.push_back({now + kAnswerDelay, std::move(responder)});
+  if (entry.rate_limiter.take(process.member_uid, processes, now)) return true;
+  entry.delayed_answers.push_back({now + kAnswerDelay, std::move(responder)});
   return false;
 }
 
@@ -203,15 +203,16 @@ void Coordinator::park_poll(JobEntry& entry, const ProcessIdentity& process, Awa
 
 bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
   if (poll.responder.is_abandoned()) return true;
-  const bool is_join = poll.awaited == AwaitedAnswer::kAssignment;
-  const auto refusal = is_join ? entry.session.refuse_join(poll.process) : entry.session.refuse(poll.process);
+  const bool is_join = poll.awaited_answer == AwaitedAnswer::kAssignment;
+  const auto refusal =
+      is_join ? entry.session.find_join_refusal(poll.process) : entry.session.refuse(poll.process);
   if (refusal) {
-    reply(poll.responder, status_of(*refusal), *refusal);
+    reply(poll.responder, http_status_of(*refusal), *refusal);
     return true;
   }
   if (!is_join) {
     const Orders orders = entry.session.orders(poll.process, clock_.wall_now());
-    const bool is_due = poll.awaited == AwaitedAnswer::kNewOrders
+    const bool is_due = poll.awaited_answer == AwaitedAnswer::kNewOrders
                             ? orders.revision != poll.seen_revision
                             : entry.session.is_recorded_as_completed(poll.process);
     if (!is_due && now < poll.reply_deadline) return false;
@@ -233,23 +234,25 @@ bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
 // kFullScanInterval, in order to find callers that have disconnected. At other times, checks only polls whose
 // deadline has passed.
 void Coordinator::answer_parked_polls(JobEntry& entry, Timestamp now) {
-  for (; !entry.delayed.empty() && entry.delayed.front().due <= now; entry.delayed.pop_front())
-    entry.delayed.front().responder.send({.status = 503,
-                                          .headers = {{"Retry-After", "1"}},
-                                          .body = "this member calls too often: call again later\n"});
-  const auto answer_one = [&](ParkedPoll& poll) { return answer(entry, poll, now); };
+  for (; !entry.delayed_answers.empty() && entry.delayed_answers.front().due <= now;
+       entry.delayed_answers.pop_front())
+    entry.delayed_answers.front().responder.send({.status = 503,
+                                                  .headers = {{"Retry-After", "1"}},
+                                                  .body = "this member calls too often: call again later\n"});
+  const auto answer_one = [&](ParkedPoll& poll)
+                              RATOON_REQUIRES(entry.mutex) { return answer(entry, poll, now); };
   if (!entry.needs_full_scan && now - entry.last_full_scan_at < kFullScanInterval)
     return entry.parked.answer_due(now, answer_one);
   entry.needs_full_scan = false;
   entry.last_full_scan_at = now;
-  entry.budget.forget_idle_members(now);
+  entry.rate_limiter.forget_idle_members(now);
   entry.parked.answer_all(answer_one);
 }
 
 void Coordinator::announce(const JobKey& job, const api::Announcement& announcement) {
   JobEntryPtr entry;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto& found = jobs_[job];
     if (found == nullptr) {
       const auto opened_at = std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().since_epoch);
@@ -259,7 +262,7 @@ void Coordinator::announce(const JobKey& job, const api::Announcement& announcem
     }
     entry = found;
   }
-  const std::lock_guard lock(entry->mutex);
+  const MutexLock lock(entry->mutex);
   const Timestamp now = clock_.now();
   if (entry->session.announce(
           with_world_secret(announcement, entry->session.announcement().world, options_.draw)))
@@ -268,26 +271,26 @@ void Coordinator::announce(const JobKey& job, const api::Announcement& announcem
 }
 
 void Coordinator::close(const JobKey& job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   jobs_.erase(job);
 }
 
 void Coordinator::forget_processes(const JobKey& job) {
   const JobEntryPtr entry = find_job(job);
   if (entry == nullptr) return;
-  const std::lock_guard lock(entry->mutex);
+  const MutexLock lock(entry->mutex);
   entry->session.forget_processes();
 }
 
 Coordinator::JobEntryPtr Coordinator::find_job(const JobKey& job) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = jobs_.find(job);
   return entry == jobs_.end() ? nullptr : entry->second;
 }
 
 std::vector<Coordinator::JobEntryPtr> Coordinator::all_jobs() const {
   std::vector<JobEntryPtr> entries;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [job, entry] : jobs_) entries.push_back(entry);
   return entries;
 }
@@ -295,27 +298,27 @@ std::vector<Coordinator::JobEntryPtr> Coordinator::all_jobs() const {
 void Coordinator::note_failed_authentication(const ProcessIdentity& process) {
   const JobEntryPtr entry = find_job(process.job);
   if (entry == nullptr) return;
-  const std::lock_guard lock(entry->mutex);
+  const MutexLock lock(entry->mutex);
   const Timestamp now = clock_.now();
   if (!entry->session.record_unauthenticated(process, now)) entry->authentication_failed_at = now;
 }
 
 void Coordinator::note_discarded_messages() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   messages_discarded_at_ = clock_.now();
 }
 
 std::vector<api::ProcessFacts> Coordinator::processes(const JobKey& job) const {
   const JobEntryPtr entry = find_job(job);
   if (entry == nullptr) return {};
-  const std::lock_guard lock(entry->mutex);
+  const MutexLock lock(entry->mutex);
   return entry->session.processes();
 }
 
 std::vector<api::AssignedProcess> Coordinator::world(const JobKey& job) const {
   const JobEntryPtr entry = find_job(job);
   if (entry == nullptr) return {};
-  const std::lock_guard lock(entry->mutex);
+  const MutexLock lock(entry->mutex);
   return entry->session.announcement().world;
 }
 
@@ -324,7 +327,7 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
   Timestamp unread;
   JobEntryPtr entry;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = jobs_.find(job);
     const Timestamp now = clock_.now();
     // After a stall this function may run before the timer thread detects the stall, so check for a stall
@@ -334,15 +337,15 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
     listening = std::max(listening_since_, entry->tracked_since);
     unread = messages_discarded_at_;
   }
-  const std::lock_guard lock(entry->mutex);
+  const MutexLock lock(entry->mutex);
   unread = std::max(unread, entry->authentication_failed_at);
   return unread > listening && entry->session.is_any_member_unheard() ? unread : listening;
 }
 
 Coordinator::Load Coordinator::load() const {
-  Load load{.messages = messages_};
+  Load load{.messages = message_count_};
   for (const auto& entry : all_jobs()) {
-    const std::lock_guard lock(entry->mutex);
+    const MutexLock lock(entry->mutex);
     load.parked += entry->parked.size();
   }
   return load;
@@ -358,7 +361,7 @@ bool Coordinator::has_stalled(Timestamp now, WallTime wall_now) const {
 void Coordinator::run_timer(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       wake_.wait_for(lock, stop, kTickInterval, [] { return false; });
       const Timestamp now = clock_.now();
       const WallTime wall_now = clock_.wall_now();
@@ -367,7 +370,7 @@ void Coordinator::run_timer(const std::stop_token& stop) {
       last_tick_wall_time_ = wall_now;
     }
     for (const auto& entry : all_jobs()) {
-      const std::lock_guard lock(entry->mutex);
+      const MutexLock lock(entry->mutex);
       answer_parked_polls(*entry, clock_.now());
     }
   }

@@ -8,14 +8,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -27,6 +25,7 @@
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/condition_variable.h"
 #include "base/http/server.h"
 #include "operator/coordinator/job_registry.h"
 #include "operator/coordinator/job_session.h"
@@ -90,55 +89,59 @@ class Coordinator final : public JobRegistry {
   };
   struct JobEntry {
     JobEntry(Timestamp now, JobSession its_session, MessageRateLimits limits)
-        : tracked_since(now), session(std::move(its_session)), budget(limits), last_full_scan_at(now) {}
+        : tracked_since(now), session(std::move(its_session)), rate_limiter(limits), last_full_scan_at(now) {}
 
     const Timestamp tracked_since;
-    std::mutex mutex;
-    JobSession session;                 // guarded by mutex
-    ParkedPolls parked;                 // guarded by mutex
-    MessageRateLimiter budget;          // guarded by mutex
-    std::deque<DelayedAnswer> delayed;  // guarded by mutex; the first is due first
-    Timestamp last_full_scan_at;        // the last scan of all parked polls; guarded by mutex
-    bool needs_full_scan = false;       // a scan of all parked polls is due; guarded by mutex
-    // When a call from an unknown process last failed authentication; guarded by mutex.
-    Timestamp authentication_failed_at{};
+    Mutex mutex;
+    JobSession session RATOON_GUARDED_BY(mutex);
+    ParkedPolls parked RATOON_GUARDED_BY(mutex);
+    MessageRateLimiter rate_limiter RATOON_GUARDED_BY(mutex);
+    std::deque<DelayedAnswer> delayed_answers RATOON_GUARDED_BY(mutex);  // the first is due first
+    Timestamp last_full_scan_at RATOON_GUARDED_BY(mutex);                // the last scan of all parked polls
+    bool needs_full_scan RATOON_GUARDED_BY(mutex) = false;               // a scan of all parked polls is due
+    // When a call from an unknown process last failed authentication.
+    Timestamp authentication_failed_at RATOON_GUARDED_BY(mutex){};
   };
   using JobEntryPtr = std::shared_ptr<JobEntry>;
 
   void run_timer(const std::stop_token& stop);
-  [[nodiscard]] bool has_stalled(Timestamp now, WallTime wall_now) const;  // mutex_ is held
+  [[nodiscard]] bool has_stalled(Timestamp now, WallTime wall_now) const RATOON_REQUIRES(mutex_);
   [[nodiscard]] JobEntryPtr find_job(const JobKey& job) const;
   [[nodiscard]] std::vector<JobEntryPtr> all_jobs() const;
   void note_failed_authentication(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each overload of answer_or_park() replies at once, or stores the responder until a reply is possible. The
-  // caller holds the entry's mutex. Returns whether the message may change the operator's next decision.
-  bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
-  bool answer_or_park(JobEntry& entry, const Heartbeat& message, http::Responder& responder);
-  bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
-  bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
+  // Each overload of answer_or_park() replies at once, or stores the responder until a reply is possible.
+  // Returns whether the message may change the operator's next decision.
+  bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder)
+      RATOON_REQUIRES(entry.mutex);
+  bool answer_or_park(JobEntry& entry, const Heartbeat& message, http::Responder& responder)
+      RATOON_REQUIRES(entry.mutex);
+  bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder)
+      RATOON_REQUIRES(entry.mutex);
+  bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder)
+      RATOON_REQUIRES(entry.mutex);
   // Returns whether the member may send one more message now. Delays the answer if the member calls too
   // often.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
-                                    http::Responder& responder);
+                                    http::Responder& responder) RATOON_REQUIRES(entry.mutex);
   void park_poll(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,
-                 std::uint64_t seen_revision, http::Responder& responder);
-  void answer_parked_polls(JobEntry& entry, Timestamp now);
-  [[nodiscard]] bool answer(JobEntry& entry, ParkedPoll& poll, Timestamp now);
+                 std::uint64_t seen_revision, http::Responder& responder) RATOON_REQUIRES(entry.mutex);
+  void answer_parked_polls(JobEntry& entry, Timestamp now) RATOON_REQUIRES(entry.mutex);
+  [[nodiscard]] bool answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) RATOON_REQUIRES(entry.mutex);
 
   const Clock& clock_;
   const CoordinatorOptions options_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::map<JobKey, JobEntryPtr> jobs_;  // guarded by mutex_
-  std::atomic<std::uint64_t> messages_ = 0;
-  Timestamp last_tick_;                // guarded by mutex_
-  WallTime last_tick_wall_time_;       // guarded by mutex_
-  Timestamp listening_since_;          // guarded by mutex_
-  Timestamp messages_discarded_at_{};  // when messages of unknown processes were last left unread; guarded by
-                                       // mutex_
-  std::jthread timer_thread_;          // last: it uses everything above
+  mutable Mutex mutex_;
+  StoppableConditionVariable wake_;
+  std::map<JobKey, JobEntryPtr> jobs_ RATOON_GUARDED_BY(mutex_);
+  std::atomic<std::uint64_t> message_count_ = 0;
+  Timestamp last_tick_ RATOON_GUARDED_BY(mutex_);
+  WallTime last_tick_wall_time_ RATOON_GUARDED_BY(mutex_);
+  Timestamp listening_since_ RATOON_GUARDED_BY(mutex_);
+  // When messages of unknown processes were last left unread.
+  Timestamp messages_discarded_at_ RATOON_GUARDED_BY(mutex_){};
+  std::jthread timer_thread_;  // last: it uses everything above
 };
 
 }  // namespace ratoon::coordinator

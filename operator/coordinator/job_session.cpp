@@ -28,7 +28,7 @@ bool names_new_peer(const std::vector<std::string>& peers, const std::vector<std
 
 }  // namespace
 
-std::optional<Refusal> JobSession::refuse_join(const ProcessIdentity& process) const {
+std::optional<Refusal> JobSession::find_join_refusal(const ProcessIdentity& process) const {
   if (!announcement_.stop) return refuse(process);
   return Refusal{.kind = names::refusal::kFinished, .message = "the job is over: " + announcement_.reason};
 }
@@ -46,7 +46,7 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
                               std::to_string(process.local_rank) +
                               " called: start as many processes as the job says, or raise processesPerNode"};
   }
-  if (starts_.is_superseded(process)) {
+  if (superseded_starts_.is_superseded(process)) {
     return Refusal{.kind = names::refusal::kSuperseded,
                    .message = "process " + std::to_string(process.local_rank) + " of " +
                               member_name(process.job, process.role, process.index, process.incarnation) +
@@ -94,7 +94,7 @@ api::ProcessFacts& JobSession::facts_of(const ProcessIdentity& process, Timestam
         api::ProcessFacts{.identity = process, .last_heard = now, .last_progress_at = now});
   api::ProcessFacts& facts = processes_[at->second];
   if (facts.identity != process) {
-    starts_.add(facts.identity);
+    superseded_starts_.add(facts.identity);
     facts = {.identity = process, .last_heard = now, .last_progress_at = now};
   }
   facts.last_heard = now;
@@ -116,7 +116,7 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   facts.join_request = request;
   facts.save_location = request.save_location;
   facts.has_been_in_world = facts.has_been_in_world || request.has_been_in_world;
-  return starts_.supersede_other_starts(request.process);
+  return superseded_starts_.supersede_other_starts(request.process);
 }
 
 bool JobSession::take_checkpoint_list_request(const ProcessIdentity& process) {
@@ -164,11 +164,11 @@ bool JobSession::record_beat(const Heartbeat& beat, Timestamp now) {
   // other peers.
   const bool is_same_world = facts.beat && facts.beat->attempt == beat.attempt;
   if (!is_same_world || names_new_peer(beat.unreachable_peers, facts.beat->unreachable_peers))
-    facts.peer_added_at = now;
+    facts.new_unreachable_peer_at = now;
   if (beat.unreachable_peers.empty())
-    facts.unreachable_since.reset();
-  else if (!facts.unreachable_since || !is_same_world)
-    facts.unreachable_since = now;
+    facts.peers_unreachable_since.reset();
+  else if (!facts.peers_unreachable_since || !is_same_world)
+    facts.peers_unreachable_since = now;
   const std::optional<Heartbeat> before = std::exchange(facts.beat, beat);
   if (!before || before->attempt != beat.attempt || before->step != beat.step) facts.last_progress_at = now;
   const bool is_news = !before || before->attempt != beat.attempt || before->committed != beat.committed ||
@@ -183,7 +183,7 @@ bool JobSession::record_beat(const Heartbeat& beat, Timestamp now) {
   return has_loaded || is_first_step;
 }
 
-std::optional<Refusal> JobSession::refuse_completion(const Completed& completed) const {
+std::optional<Refusal> JobSession::find_completion_refusal(const Completed& completed) const {
   const ResumePoint& last = completed.checkpoint;
   for (const auto& facts : processes_) {
     if (!facts.beat || facts.beat->attempt != completed.attempt || !facts.beat->committed) continue;
@@ -210,9 +210,9 @@ void JobSession::record_completed(const Completed& completed, Timestamp now) {
   auto& facts = facts_of(completed.process, now);
   if (!std::exchange(facts.is_completed, true)) facts.completed_at = now;
   facts.join_request.reset();
-  const auto weights = completed.result.find(kWeightsResult);
+  const auto weights = completed.result.find(kWeightsKey);
   if (weights != completed.result.end()) facts.weights = weights->second;
-  const auto reason = completed.result.find(kFinishReasonResult);
+  const auto reason = completed.result.find(kFinishReasonKey);
   if (reason != completed.result.end()) facts.finish_reason = reason->second;
   if (!facts.beat) facts.beat = Heartbeat{.process = completed.process};
   facts.beat->attempt = completed.attempt;
@@ -294,8 +294,8 @@ bool JobSession::announce(const api::Announcement& announcement) {
                        announcement.processes_per_node == announcement_.processes_per_node &&
                        are_same_assignments(announcement.world, announcement_.world);
   announcement_ = announcement;
-  const bool is_any_old =
-      announcement.lists_valid_from && mark_stale_checkpoint_lists(*announcement.lists_valid_from);
+  const bool is_any_old = announcement.checkpoint_lists_valid_from &&
+                          mark_stale_checkpoint_lists(*announcement.checkpoint_lists_valid_from);
   if (is_same) return is_any_old;
   index_announcement();
   for (const auto& seat : announcement_.world) {
@@ -313,7 +313,7 @@ void JobSession::forget_processes() {
   processes_.clear();
   facts_indexes_.clear();
   stale_checkpoint_lists_.clear();
-  starts_ = {};
+  superseded_starts_ = {};
 }
 
 bool JobSession::is_any_member_unheard() const {

@@ -27,10 +27,10 @@ class JobSession {
   // with the same name, and for an earlier start of a process if a later start has joined.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
   // Does the same as refuse(), and also refuses every process if the job is over.
-  [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
+  [[nodiscard]] std::optional<Refusal> find_join_refusal(const ProcessIdentity& process) const;
 
   // Refuses a completion whose last checkpoint contradicts the commits that members of that attempt reported.
-  [[nodiscard]] std::optional<Refusal> refuse_completion(const Completed& completed) const;
+  [[nodiscard]] std::optional<Refusal> find_completion_refusal(const Completed& completed) const;
 
   // Records a JoinRequest. Returns whether this start replaced another start of the same process.
   bool record_join(const JoinRequest& request, Timestamp now);
@@ -81,7 +81,7 @@ class JobSession {
   std::vector<api::ProcessFacts> processes_;
   enum class StaleList { kToReport, kReported };
   std::unordered_map<ProcessKey, StaleList, ProcessKeyHash> stale_checkpoint_lists_;
-  SupersededStarts starts_;
+  SupersededStarts superseded_starts_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
   // Maps from a process to its indexes in processes_ and announcement_.world.

@@ -5,7 +5,7 @@
 namespace ratoon::coordinator {
 
 ParkedPolls::Key ParkedPolls::key_of(const ParkedPoll& poll) {
-  return {.process = poll.process, .awaited = poll.awaited};
+  return {.process = poll.process, .awaited_answer = poll.awaited_answer};
 }
 
 void ParkedPolls::park_poll(ParkedPoll poll) {

@@ -18,7 +18,7 @@ enum class AwaitedAnswer { kAssignment, kNewOrders, kRecordedCompletion };
 
 struct ParkedPoll {
   ProcessIdentity process;
-  AwaitedAnswer awaited;
+  AwaitedAnswer awaited_answer;
   std::uint64_t seen_revision = 0;  // for kNewOrders
   Timestamp reply_deadline;
   http::Responder responder;
@@ -43,13 +43,13 @@ class ParkedPolls {
   using Polls = std::list<ParkedPoll>;
   struct Key {
     ProcessIdentity process;
-    AwaitedAnswer awaited;
+    AwaitedAnswer awaited_answer;
 
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      return ProcessKeyHash()(process_key_of(key.process)) + static_cast<std::size_t>(key.awaited);
+      return ProcessKeyHash()(process_key_of(key.process)) + static_cast<std::size_t>(key.awaited_answer);
     }
   };
 

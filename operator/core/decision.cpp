@@ -2,7 +2,7 @@
 
 namespace ratoon::core {
 
-std::vector<std::string> uids_with_grace(const std::vector<Action>& actions) {
+std::vector<std::string> uids_deleted_with_grace(const std::vector<Action>& actions) {
   std::vector<std::string> uids;
   for (const auto& action : actions) {
     const auto* removal = std::get_if<DeletePod>(&action);

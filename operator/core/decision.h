@@ -68,6 +68,6 @@ struct Decision {
 };
 
 // Returns the UIDs of the pods that these actions delete with their grace period.
-[[nodiscard]] std::vector<std::string> uids_with_grace(const std::vector<Action>& actions);
+[[nodiscard]] std::vector<std::string> uids_deleted_with_grace(const std::vector<Action>& actions);
 
 }  // namespace ratoon::core

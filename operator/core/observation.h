@@ -54,10 +54,10 @@ struct Observation {
   WallTime wall_now;                         // for texts, and for times that outlive this process
   // The RecoveryTimestamps of the last decision; absent if another operator process made that decision.
   std::optional<RecoveryTimestamps> recovery;
-  std::optional<Timestamp> lists_valid_from{};  // announced by the last decision
-  // The uids_with_grace() of the last decision. A deletion may have to be repeated when the coordinator no
-  // longer hears the pod's processes.
-  std::vector<std::string> pods_with_grace{};
+  std::optional<Timestamp> checkpoint_lists_valid_from{};  // announced by the last decision
+  // The uids_deleted_with_grace() of the last decision. A deletion may have to be repeated when the
+  // coordinator no longer hears the pod's processes.
+  std::vector<std::string> pod_uids_with_grace{};
   Timestamp listening_since;                  // since when the coordinator has received heartbeats without a
                                               // stall
   std::optional<VolumeClaim> volume_claim{};  // if needs_volume_claim() and the claim exists
@@ -75,7 +75,7 @@ struct Observation {
 
 // Returns whether a world trains but this operator does not know the world's assignments, because the leader
 // changed.
-[[nodiscard]] inline bool is_world_forgotten(const Observation& seen) {
+[[nodiscard]] inline bool is_world_unknown(const Observation& seen) {
   return seen.job.status.is_world_formed && seen.world.empty();
 }
 

@@ -119,7 +119,7 @@ Decision wake_while_members_leave(const Observation& seen, Timestamp now,
   if (!decision.status.is_world_formed) return decision;
   // While the world saves before a suspension, a member may be lost, so also decide at the following times.
   for (const auto& moment : {drain_deadline(seen, decision.status),
-                             record_awaited_since(seen, now, decision.status), next_pod_end(seen)})
+                             record_first_message_waits(seen, now, decision.status), next_pod_end_time(seen)})
     wake_no_later_than(moment, seen.wall_now, now, decision);
   return decision;
 }
@@ -137,7 +137,7 @@ Decision decide_while_nodes_released(const Observation& seen, const RosterChange
                                      const DueTimes& due, std::vector<Action> news,
                                      api::TrainingJobStatus status) {
   Decision decision = make_released_decision(seen, std::move(news), std::move(status));
-  watch_recovery(seen, change, now, decision);
+  measure_recovery(seen, change, now, decision);
   decision = wake_while_members_leave(seen, now, due.pauses_end_at, std::move(decision));
   for (const auto& moment : {release_pause_end(seen, decision.status), due.time_ends_at})
     wake_no_later_than(moment, seen.wall_now, now, decision);
@@ -175,7 +175,7 @@ Decision keep_or_form_world(const Observation& seen, RosterChange& change, Times
                                        std::move(decision.status));
   // Store the save location in the same write as the world, so that a job's start needs no further write.
   if (decision.status.is_world_formed) record_save_location(seen.processes, decision.status);
-  watch_recovery(seen, change, now, decision);
+  measure_recovery(seen, change, now, decision);
   decision.announcement.is_hung =
       !keeps_world && decision.status.open_recovery && decision.status.open_recovery->is_hung;
   decision.announcement.reason = describe_loss(seen, change, decision.status.message);
@@ -185,11 +185,11 @@ Decision keep_or_form_world(const Observation& seen, RosterChange& change, Times
                         decision.status.suspect_nodes != seen.job.status.suspect_nodes;
   decision.wake_at = is_other ? now : due.next_check;
   for (const auto& moment :
-       {changes_size_at, due.pauses_end_at, record_awaited_since(seen, now, decision.status),
+       {changes_size_at, due.pauses_end_at, record_first_message_waits(seen, now, decision.status),
         due.time_ends_at, release_due, stall_deadline(seen, now, decision.status),
-        next_suspicion_end(decision.status.suspect_nodes), next_pod_end(seen), next_notice_of_nodes(seen),
-        next_classification_time(seen), previous_group_deadline(seen, decision.status),
-        next_scheduler_silence_report(seen, decision.status)})
+        next_suspicion_end(decision.status.suspect_nodes), next_pod_end_time(seen),
+        next_notice_time_of_nodes(seen), next_classification_time(seen),
+        previous_group_deadline(seen, decision.status), next_scheduler_silence_report(seen, decision.status)})
     wake_no_later_than(moment, seen.wall_now, now, decision);
   return decision;
 }
@@ -247,7 +247,7 @@ Decision reconcile_sorted(const Observation& seen, Timestamp now) {
     handle_finished_job(seen, now, decision);
     return decision;
   }
-  const SilentMembers silence = find_silent(seen, now);
+  const SilentMembers silence = find_silent_members(seen, now);
   Decision decision = silence.quiet_processes.empty()
                           ? decide(seen, silence, now)
                           : decide(without_join_requests_of(silence.quiet_processes, seen), silence, now);

@@ -8,6 +8,6 @@
 namespace ratoon::kube {
 
 // The API server accepts a MicroTime only with exactly six digits after the second.
-[[nodiscard]] std::string format_micros(WallTime time);
+[[nodiscard]] std::string format_micro_time(WallTime time);
 
 }  // namespace ratoon::kube

@@ -46,7 +46,7 @@ void prune_subtree(json& value, const std::string& path, const FieldPaths& paths
 
 }  // namespace
 
-FieldPaths find_pruned(const json& sent, const json& stored) {
+FieldPaths find_pruned_fields(const json& sent, const json& stored) {
   FieldPaths pruned;
   collect_pruned_fields(sent, stored, "", pruned);
   return pruned;

@@ -14,7 +14,7 @@ using FieldPaths = std::set<std::string>;
 
 // Returns the paths of the fields of `sent` that are missing in `stored`; values may differ. Items of lists
 // are compared by position.
-[[nodiscard]] FieldPaths find_pruned(const nlohmann::json& sent, const nlohmann::json& stored);
+[[nodiscard]] FieldPaths find_pruned_fields(const nlohmann::json& sent, const nlohmann::json& stored);
 
 // Removes the fields with the given paths from the value.
 void prune(nlohmann::json& value, const FieldPaths& paths);

@@ -12,7 +12,7 @@ constexpr const char* kJsonType = "application/json";
 constexpr const char* kMergePatchType = "application/merge-patch+json";
 
 // Escapes all characters except RFC 3986's unreserved ones, for segments of a path and values in a query.
-std::string escape(std::string_view text) {
+std::string percent_encode(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
@@ -33,7 +33,7 @@ Result<std::string> escape_path_segment(const char* what, const std::string& nam
   constexpr std::size_t kBytesMax = 253;
   const bool is_good = !name.empty() && name.size() <= kBytesMax && name != "." && name != ".." &&
                        name.find_first_of("/%") == std::string::npos;
-  if (is_good) return escape(name);
+  if (is_good) return percent_encode(name);
   return Error(ErrorKind::kInvalid, "a " + std::string(what) +
                                         " must be 1 to 253 bytes without '/' and '%', found '" +
                                         cut_text(name, 60) + "'");
@@ -70,10 +70,12 @@ ApiRequest make_write_request(const char* method, std::string_view verb, const O
           .resource = target.resource.plural};
 }
 
-std::string with_selector(const Selection& selection) {
+std::string selector_query(const Selection& selection) {
   std::string query;
-  if (!selection.label_selector.empty()) query += "&labelSelector=" + escape(selection.label_selector);
-  if (!selection.field_selector.empty()) query += "&fieldSelector=" + escape(selection.field_selector);
+  if (!selection.label_selector.empty())
+    query += "&labelSelector=" + percent_encode(selection.label_selector);
+  if (!selection.field_selector.empty())
+    query += "&fieldSelector=" + percent_encode(selection.field_selector);
   return query;
 }
 
@@ -83,8 +85,8 @@ Result<ApiRequest> list(const Selection& selection, std::uint32_t items_max,
                         const std::string& continue_token) {
   auto path = path_of(selection.resource, selection.name_space);
   if (!path) return path.error();
-  std::string query = "?limit=" + std::to_string(items_max) + with_selector(selection);
-  if (!continue_token.empty()) query += "&continue=" + escape(continue_token);
+  std::string query = "?limit=" + std::to_string(items_max) + selector_query(selection);
+  if (!continue_token.empty()) query += "&continue=" + percent_encode(continue_token);
   return ApiRequest{.target = *path + query, .verb = "list", .resource = selection.resource.plural};
 }
 
@@ -93,8 +95,9 @@ Result<ApiRequest> watch(const Selection& selection, const std::string& resource
   auto path = path_of(selection.resource, selection.name_space);
   if (!path) return path.error();
   return ApiRequest{
-      .target = *path + "?watch=true&allowWatchBookmarks=true&resourceVersion=" + escape(resource_version) +
-                "&timeoutSeconds=" + std::to_string(timeout_seconds) + with_selector(selection),
+      .target = *path +
+                "?watch=true&allowWatchBookmarks=true&resourceVersion=" + percent_encode(resource_version) +
+                "&timeoutSeconds=" + std::to_string(timeout_seconds) + selector_query(selection),
       .verb = "watch",
       .resource = selection.resource.plural};
 }
@@ -105,13 +108,13 @@ Result<ApiRequest> get(const ObjectReference& target) {
   return ApiRequest{.target = std::move(*path), .verb = "get", .resource = target.resource.plural};
 }
 
-Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selection) {
+Result<ApiRequest> make_log_request(const ObjectReference& pod, const LogSelection& selection) {
   auto path = path_of(pod);
   if (!path) return path.error();
-  std::string query = "/log?timestamps=true&container=" + escape(selection.container);
+  std::string query = "/log?timestamps=true&container=" + percent_encode(selection.container);
   if (selection.is_followed) query += "&follow=true";
   if (selection.lines_max) query += "&tailLines=" + std::to_string(*selection.lines_max);
-  if (!selection.since.empty()) query += "&sinceTime=" + escape(selection.since);
+  if (!selection.since.empty()) query += "&sinceTime=" + percent_encode(selection.since);
   return ApiRequest{.target = *path + query, .verb = "get", .resource = "pods/log"};
 }
 
@@ -140,14 +143,14 @@ Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
   return make_write_request("DELETE", "delete", target, std::move(*path), options);
 }
 
-Result<ApiRequest> merge_patch(const ObjectReference& target, const json& patch) {
+Result<ApiRequest> make_patch_request(const ObjectReference& target, const json& patch) {
   auto path = path_of(target);
   if (!path) return path.error();
   return make_write_request("PATCH", "patch", target, std::move(*path), patch, kMergePatchType);
 }
 
-Result<ApiRequest> patch_status(const ObjectReference& target, const std::string& resource_version,
-                                const json& patch) {
+Result<ApiRequest> make_status_patch_request(const ObjectReference& target,
+                                             const std::string& resource_version, const json& patch) {
   auto path = path_of(target);
   if (!path) return path.error();
   if (resource_version.empty())

@@ -73,7 +73,7 @@ struct LogSelection {
   std::string since{};                       // RFC 3339; empty: from the first line
 };
 // Reads a log. Each line of the reply begins with its timestamp and a space.
-[[nodiscard]] Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selection);
+[[nodiscard]] Result<ApiRequest> make_log_request(const ObjectReference& pod, const LogSelection& selection);
 
 // Whether the server drops unknown fields silently, or refuses a write that has an unknown field.
 enum class UnknownFields { kLeftOut, kRefused };
@@ -84,11 +84,12 @@ enum class UnknownFields { kLeftOut, kRefused };
 [[nodiscard]] Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
                                         std::optional<std::uint32_t> grace_seconds,
                                         const std::string& resource_version = "");
-[[nodiscard]] Result<ApiRequest> merge_patch(const ObjectReference& target, const nlohmann::json& patch);
+[[nodiscard]] Result<ApiRequest> make_patch_request(const ObjectReference& target,
+                                                    const nlohmann::json& patch);
 // Patches an object's status. The server refuses the write if the object was written after
 // `resource_version`.
-[[nodiscard]] Result<ApiRequest> patch_status(const ObjectReference& target,
-                                              const std::string& resource_version,
-                                              const nlohmann::json& patch);
+[[nodiscard]] Result<ApiRequest> make_status_patch_request(const ObjectReference& target,
+                                                           const std::string& resource_version,
+                                                           const nlohmann::json& patch);
 
 }  // namespace ratoon::kube

@@ -27,7 +27,7 @@ WatchEvent make_broken_event(std::string complaint) {
 }  // namespace
 
 WatchEvent WatchDecoder::decode(std::string_view line) const {
-  auto parsed = parse_json_without(kManagedFieldsKey, line, line_bytes_max_, kDepthMax);
+  auto parsed = parse_json_without_list(kManagedFieldsKey, line, line_bytes_max_, kDepthMax);
   if (!parsed) return make_broken_event("a watch event is " + parsed.error().message());
   const std::string type = string_field(*parsed, "type");
   for (const auto& [name, kind] : kKinds) {

@@ -1,25 +1,18 @@
 #include "operator/local/disk_writer.h"
 
 #include <algorithm>
-#include <csignal>
-#include <thread>
 #include <utility>
+
+#include "base/core/threads/start_thread.h"
 
 namespace ratoon::local {
 
 DiskWriter::DiskWriter(Duration leaving_timeout) : exit_timeout_(leaving_timeout) {
-  // The thread inherits this mask: signals are for the threads that expect them, and one with its default
-  // effect would end the process.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([queue = queue_] { run_calls(queue); }).detach();
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  start_thread_without_signals([queue = queue_] { run_calls(queue); }).detach();
 }
 
 DiskWriter::~DiskWriter() {
-  std::unique_lock lock(queue_->mutex);
+  MutexLock lock(queue_->mutex);
   queue_->is_stopping = true;
   queue_->changed.notify_all();
   const SystemClock clock;
@@ -35,7 +28,7 @@ DiskWriter::~DiskWriter() {
 }
 
 bool DiskWriter::add(std::function<void()> call) {
-  const std::lock_guard lock(queue_->mutex);
+  const MutexLock lock(queue_->mutex);
   if (queue_->calls.size() >= kQueuedMax) return false;
   queue_->calls.push_back(std::move(call));
   queue_->changed.notify_all();
@@ -43,16 +36,17 @@ bool DiskWriter::add(std::function<void()> call) {
 }
 
 void DiskWriter::enqueue(std::function<void()> call) {
-  const std::lock_guard lock(queue_->mutex);
+  const MutexLock lock(queue_->mutex);
   queue_->calls.push_back(std::move(call));
   queue_->changed.notify_all();
 }
 
 void DiskWriter::run_calls(const std::shared_ptr<Queue>& queue) {
   const SystemClock clock;
-  std::unique_lock lock(queue->mutex);
+  MutexLock lock(queue->mutex);
   for (;;) {
-    queue->changed.wait(lock, [&] { return !queue->calls.empty() || queue->is_stopping; });
+    queue->changed.wait(
+        lock, [&]() RATOON_REQUIRES(queue->mutex) { return !queue->calls.empty() || queue->is_stopping; });
     if (queue->calls.empty()) break;
     const auto call = std::move(queue->calls.front());
     queue->calls.pop_front();

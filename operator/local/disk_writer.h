@@ -5,18 +5,17 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include <ratoon/result.h>
 
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::local {
 
@@ -49,12 +48,12 @@ class DiskWriter {
 
  private:
   struct Queue {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<std::function<void()>> calls;  // guarded by mutex, like the other members
-    std::optional<Timestamp> began;           // of the call that is being made
-    bool is_stopping = false;
-    bool has_ended = false;
+    Mutex mutex;
+    ConditionVariable changed;
+    std::deque<std::function<void()>> calls RATOON_GUARDED_BY(mutex);
+    std::optional<Timestamp> began RATOON_GUARDED_BY(mutex);  // of the call that is being made
+    bool is_stopping RATOON_GUARDED_BY(mutex) = false;
+    bool has_ended RATOON_GUARDED_BY(mutex) = false;
   };
 
   static void run_calls(const std::shared_ptr<Queue>& queue);

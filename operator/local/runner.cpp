@@ -46,13 +46,12 @@ using std::chrono::seconds;
 
 constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainTimeout = seconds(10);
-// Two signals within this time count as one request to stop: a supervisor may signal this process and then
-// its process group.
+// Signals this close are one request to stop: a supervisor may signal this process and then its group.
 constexpr Duration kStopRequestWindow = milliseconds(100);
 constexpr Duration kWaitCallInterval = milliseconds(100);
 // If a member leaves within this time before the run's end, the run ends. Slow saves make the time longer.
-constexpr Duration kLeaveBeforeEndMin = seconds(30);
-constexpr int kSaveTimesBeforeEnd = 3;
+constexpr Duration kFinalLeavePeriodMin = seconds(30);
+constexpr int kFinalLeavePeriodSaves = 3;
 
 std::filesystem::path current_folder() {
   std::error_code none;
@@ -96,7 +95,8 @@ class Runner {
                              .on_change = [this](const JobKey&) { wakeup_.notify(); }}) {
     if (options.while_waiting) wakeup_.call_while_asleep(kWaitCallInterval, options.while_waiting);
     wakeup_.pass_signals_to([this](int number) { cluster_.signal_all_members(number); });
-    launch_context_.set_places(options.save_folder, options.devices, options.shares_staging_memory);
+    launch_context_.set_folder_and_devices(options.save_folder, options.devices,
+                                           options.shares_staging_memory);
   }
 
   Result<int> run() {
@@ -106,7 +106,7 @@ class Runner {
           job_.meta.name +
           " has completed already; to continue, give the trainer other arguments, such as a later end; "
           "to start over, pass " +
-          options_.start_over_option);
+          options_.start_over_hint);
       return static_cast<int>(ExitCode::kDone);
     }
     while (!is_over()) {
@@ -185,15 +185,15 @@ class Runner {
                                  .nodes = cluster_.nodes().nodes(),
                                  .wall_now = clock_.wall_now(),
                                  .recovery = recovery_,
-                                 .lists_valid_from = lists_from_,
+                                 .checkpoint_lists_valid_from = lists_from_,
                                  .listening_since = coordinator_.listening_since(key),
                                  .refusal = explain_lack_of_nodes(std::exchange(without_node_, {}))};
-    longest_save_ = core::longest_save(seen).value_or(Duration(0));
+    longest_save_ = core::longest_save_duration(seen).value_or(Duration(0));
     save_location_ = reported_save_location(seen.processes, save_folders_).value_or(save_location_);
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
-    lists_from_ = decision.announcement.lists_valid_from;
+    lists_from_ = decision.announcement.checkpoint_lists_valid_from;
     if (!options_.shows_checkpoints) news_.print_checkpoint(job_.status, decision.status);
     news_.print_long_wait(job_.status, decision.status);
     if (decision.status.last_disruption && decision.status.last_disruption != job_.status.last_disruption)
@@ -285,7 +285,7 @@ class Runner {
     if (!options_.end) return false;
     const Duration left = options_.end->at - clock_.now();
     if (left <= Duration(0)) return true;
-    if (left > std::max<Duration>(kLeaveBeforeEndMin, kSaveTimesBeforeEnd * longest_save_)) return false;
+    if (left > std::max<Duration>(kFinalLeavePeriodMin, kFinalLeavePeriodSaves * longest_save_)) return false;
     return std::ranges::any_of(cluster_.pods(), [](const api::Pod& pod) {
       return !pod.is_deleting && pod.exit_code == static_cast<int>(ExitCode::kPreempted);
     });

@@ -41,7 +41,7 @@ struct RunOptions {
   LossPlan losses{};         // losses on purpose
   bool starts_over = false;  // sets aside the files of earlier runs of the job first
   // The option that the message about a completed run recommends to users who want to start over.
-  std::string start_over_option = "another --folder";
+  std::string start_over_hint = "another --folder";
   // Whether `show` displays the last durable step. If true, the run prints no lines about checkpoints,
   // because they would scroll lines about losses off the screen.
   bool shows_checkpoints = false;

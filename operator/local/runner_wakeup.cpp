@@ -11,7 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/core/ignore_signal.h"
+#include "base/core/threads/ignore_signal.h"
 
 namespace ratoon::local {
 

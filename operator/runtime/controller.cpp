@@ -79,7 +79,7 @@ void Controller::run_worker(const std::stop_token& stop) {
 }
 
 Controller::JobMemory& Controller::job_memory_of(const JobKey& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return memories_[key];
 }
 
@@ -97,7 +97,7 @@ void Controller::reconcile_job(const JobKey& key) {
     const bool is_broken = report_unreadable(key);
     registry_.close(key);
     if (!is_broken) metrics_.forget(key);  // else its counters keep their values
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     memories_.erase(key);
     return;
   }
@@ -118,8 +118,8 @@ void Controller::reconcile_job(const JobKey& key) {
                          .nodes = view->nodes,
                          .wall_now = clock_.wall_now(),
                          .recovery = memory.recovery,
-                         .lists_valid_from = memory.lists_valid_from,
-                         .pods_with_grace = memory.pods_with_grace,
+                         .checkpoint_lists_valid_from = memory.checkpoint_lists_valid_from,
+                         .pod_uids_with_grace = memory.pod_uids_with_grace,
                          .listening_since = registry_.listening_since(key),
                          .refusal = memory.refusal,
                          .unusable_pod_names = memory.unusable_pod_names,
@@ -138,7 +138,7 @@ void Controller::reconcile_job(const JobKey& key) {
     seen.volume_claim = memory.claim;
   } else {
     memory.claim.reset();
-    memory.claim_reads = 0;
+    memory.claim_read_count = 0;
   }
   erase_processes_of_other_jobs(seen);
   const core::Decision decision = core::reconcile(seen, began);
@@ -146,7 +146,7 @@ void Controller::reconcile_job(const JobKey& key) {
   const auto done = apply_decision(*view, decision, memory);
   if (!done) log_failure(key, done.error());
   note_outcome(decision, done, memory);
-  if (!memory.refusal.empty()) memory.pods_seen = uids_of_pods(*view);
+  if (!memory.refusal.empty()) memory.seen_pod_uids = uids_of_pods(*view);
   queue_.add(key, next_decision_time(key, decision, done, memory));
 }
 
@@ -166,9 +166,9 @@ void Controller::erase_processes_of_other_jobs(core::Observation& seen) {
 // When a pod of the job is gone, a resource quota that was used up before may have room for a new pod. The
 // server updates quotas with a delay, so begin the retries again with the shortest pause.
 void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
-  if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
+  if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.seen_pod_uids, {}))) {
     memory.refusals_in_a_row = 0;
-    memory.pods_due = Timestamp();
+    memory.next_pod_request_at = Timestamp();
   }
 }
 
@@ -186,9 +186,9 @@ Timestamp Controller::next_decision_time(const JobKey& key, const core::Decision
   const Timestamp now = clock_.now();
   Timestamp next =
       std::min(now + kDecisionIntervalMax, decision.wake_at.value_or(now + kDecisionIntervalMax));
-  if (memory.status_due) next = std::min(next, *memory.status_due);
-  if (memory.pods_due > now) next = std::min(next, memory.pods_due);
-  if (memory.claim && memory.claim_due > now) next = std::min(next, memory.claim_due);
+  if (memory.status_due_at) next = std::min(next, *memory.status_due_at);
+  if (memory.next_pod_request_at > now) next = std::min(next, memory.next_pod_request_at);
+  if (memory.claim && memory.claim_read_due > now) next = std::min(next, memory.claim_read_due);
   if (done) {
     memory.failures_in_a_row = 0;
     return memory.is_turn_cut ? now : next;
@@ -208,12 +208,12 @@ Timestamp Controller::next_retry_time(const JobKey& key, JobMemory& memory) cons
 // event reports that a user replaced the claim. If the server does not let the operator read the claim,
 // assumes that several nodes can mount the claim.
 Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemory& memory) {
-  if (memory.claim_generation != job.meta.generation) memory.claim_reads = 0;
-  if (memory.claim_reads > 0 && clock_.now() < memory.claim_due) return {};
-  auto claim = cluster_.read_claim(job);
+  if (memory.claim_job_generation != job.meta.generation) memory.claim_read_count = 0;
+  if (memory.claim_read_count > 0 && clock_.now() < memory.claim_read_due) return {};
+  auto claim = cluster_.read_volume_claim(job);
   if (!claim && !is_refused_call(claim.error())) return claim.error();
-  memory.claim_generation = job.meta.generation;
-  memory.claim_due = clock_.now() + backoff_after(memory.claim_reads++, kRefusalDoublingsMax);
+  memory.claim_job_generation = job.meta.generation;
+  memory.claim_read_due = clock_.now() + backoff_after(memory.claim_read_count++, kRefusalDoublingsMax);
   memory.claim = claim ? std::move(*claim) : std::nullopt;
   if (!claim) return claim.error();
   return {};
@@ -246,8 +246,8 @@ Result<void> Controller::apply_decision(const JobView& seen, const core::Decisio
   decided.status = decision.status;
   if (auto stored = store_status(decided, job.status, memory); !stored) return stored;
   memory.recovery = decision.recovery;
-  memory.lists_valid_from = decision.announcement.lists_valid_from;
-  memory.pods_with_grace = core::uids_with_grace(decision.actions);
+  memory.checkpoint_lists_valid_from = decision.announcement.checkpoint_lists_valid_from;
+  memory.pod_uids_with_grace = core::uids_deleted_with_grace(decision.actions);
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
   bool is_deleting = true;  // after a call without an answer, no further deletion in this turn
@@ -275,15 +275,15 @@ Result<void> Controller::store_status(const api::TrainingJob& decided, const api
       status_debounce_for(decided.spec, before, cluster_.status_as_stored(decided), memory.is_turn_cut);
   if (debounce.has_change) {
     if (!memory.status_changed_since) memory.status_changed_since = now;
-    memory.status_due = status_write_time(debounce, memory.status_stored_at, *memory.status_changed_since);
+    memory.status_due_at = status_write_time(debounce, memory.status_stored_at, *memory.status_changed_since);
     memory.roster = decided.status.members;
-    if (now < *memory.status_due) return {};
+    if (now < *memory.status_due_at) return {};
     auto written = cluster_.write_status(decided);
     if (!written) return written;
     memory.status_stored_at = now;
   }
   memory.status_changed_since.reset();
-  memory.status_due.reset();
+  memory.status_due_at.reset();
   memory.roster.clear();
   return {};
 }
@@ -308,10 +308,10 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
                                      JobMemory& memory, TurnSlice& slice) {
   const auto is_creation = [](const auto& action) { return std::holds_alternative<core::CreatePod>(action); };
   const bool has_creation = std::ranges::any_of(decision.actions, is_creation);
-  if (has_creation && clock_.now() < memory.pods_due) return {};
+  if (has_creation && clock_.now() < memory.next_pod_request_at) return {};
   const auto admission = has_creation ? admit(job) : ProcessLimit::Admission();
   if (!admission) {
-    // No call failed: the job waits until the namespace has room, and tries again at memory.pods_due.
+    // No call failed: the job waits for room in the namespace, until memory.next_pod_request_at.
     note_refusal(admission.error().message(), false, memory);
     return {};
   }
@@ -347,7 +347,7 @@ void Controller::note_refusal(std::string refusal, bool is_template_refused, Job
     memory.refusals_in_a_row = 0;
     return;
   }
-  memory.pods_due = clock_.now() + backoff_after(memory.refusals_in_a_row++, kRefusalDoublingsMax);
+  memory.next_pod_request_at = clock_.now() + backoff_after(memory.refusals_in_a_row++, kRefusalDoublingsMax);
 }
 
 // Returns kNoSpace if this job would bring its namespace over the limit of processes.

@@ -8,13 +8,13 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/threads/mutex.h"
 #include "operator/coordinator/job_registry.h"
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
@@ -47,30 +47,30 @@ class Controller {
   struct JobMemory {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryTimestamps> recovery;
-    std::optional<Timestamp> lists_valid_from{};  // announced by the last decision
-    std::vector<std::string> pods_with_grace{};   // deleted by the last decision
+    std::optional<Timestamp> checkpoint_lists_valid_from{};  // announced by the last decision
+    std::vector<std::string> pod_uids_with_grace{};          // deleted by the last decision
     Timestamp status_stored_at;
-    // status_changed_since, status_due and roster describe a changed status that is not stored yet: since
-    // when the status waits, when the controller will store it, and its members.
+    // status_changed_since, status_due_at and roster describe a changed status that is not stored yet:
+    // since when the status waits, when the controller will store it, and its members.
     std::optional<Timestamp> status_changed_since{};
-    std::optional<Timestamp> status_due{};
+    std::optional<Timestamp> status_due_at{};
     std::vector<api::MemberStatus> roster{};
     bool is_turn_cut = false;  // the last turn left actions for the next one
     int failures_in_a_row = 0;
     std::optional<Timestamp> disrupted_since{};  // since when a disruption waits for its resulting actions
     // The reason for which pods of the job were last refused, such as their template or a quota. The text is
-    // empty if no pod was refused. pods_due is the time of the next try.
+    // empty if no pod was refused. next_pod_request_at is the time of the next try.
     std::string refusal{};
     bool is_template_refused = false;
-    Timestamp pods_due;
+    Timestamp next_pod_request_at;
     int refusals_in_a_row = 0;
-    std::set<std::string> pods_seen{};  // their UIDs at the last look, if the job was refused a pod
+    std::set<std::string> seen_pod_uids{};  // their UIDs at the last look, if the job was refused a pod
     std::vector<std::string> unusable_pod_names{};  // pod names that hanging pods of others hold
-    // The job's volume claim as the controller last read it. The next read is due at claim_due.
+    // The job's volume claim as the controller last read it. The next read is due at claim_read_due.
     std::optional<core::VolumeClaim> claim{};
-    std::uint64_t claim_generation = 0;  // of the job at that time
-    Timestamp claim_due;
-    int claim_reads = 0;
+    std::uint64_t claim_job_generation = 0;  // of the job at that time
+    Timestamp claim_read_due;
+    int claim_read_count = 0;
   };
 
   void run_worker(const std::stop_token& stop);
@@ -115,8 +115,8 @@ class Controller {
   const core::NoticeRules& notice_rules_;
   ProcessLimit process_limit_;
   const std::string operator_image_;
-  std::mutex mutex_;
-  std::map<JobKey, JobMemory> memories_;  // guarded by mutex_; each is used by the thread of its job
+  Mutex mutex_;
+  std::map<JobKey, JobMemory> memories_ RATOON_GUARDED_BY(mutex_);  // each is used by the thread of its job
 };
 
 }  // namespace ratoon::runtime

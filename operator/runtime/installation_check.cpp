@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/contract/names.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/request.h"
 #include "operator/runtime/api_server/discovery.h"

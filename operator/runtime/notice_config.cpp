@@ -19,7 +19,7 @@ namespace {
 
 using core::NoticeRule;
 using core::NoticeSource;
-using core::TimeInValue;
+using core::ValueTimeFormat;
 using nlohmann::json;
 
 constexpr const char* kNoticesVersion = "operator.ratoon.dev/v1alpha1";
@@ -32,15 +32,16 @@ constexpr std::size_t kQuotedBytesMax = 60;
 
 template <class Value>
 using NamedValue = std::pair<std::string_view, Value>;
-constexpr std::array<NamedValue<NoticeSource>, 7> kSigns = {{{"Taint", NoticeSource::kTaint},
-                                                             {"Condition", NoticeSource::kCondition},
-                                                             {"Label", NoticeSource::kLabel},
-                                                             {"Annotation", NoticeSource::kAnnotation},
-                                                             {"Cordon", NoticeSource::kCordon},
-                                                             {"Deletion", NoticeSource::kDeletion},
-                                                             {"Shutdown", NoticeSource::kShutdown}}};
-constexpr std::array<NamedValue<TimeInValue>, 2> kTimeFormats = {
-    {{"UnixSeconds", TimeInValue::kUnixSeconds}, {"RFC3339", TimeInValue::kRfc3339}}};
+constexpr std::array<NamedValue<NoticeSource>, 7> kNoticeSources = {
+    {{"Taint", NoticeSource::kTaint},
+     {"Condition", NoticeSource::kCondition},
+     {"Label", NoticeSource::kLabel},
+     {"Annotation", NoticeSource::kAnnotation},
+     {"Cordon", NoticeSource::kCordon},
+     {"Deletion", NoticeSource::kDeletion},
+     {"Shutdown", NoticeSource::kShutdown}}};
+constexpr std::array<NamedValue<ValueTimeFormat>, 2> kTimeFormats = {
+    {{"UnixSeconds", ValueTimeFormat::kUnixSeconds}, {"RFC3339", ValueTimeFormat::kRfc3339}}};
 constexpr std::array<std::string_view, 3> kTaintEffects = {"NoSchedule", "NoExecute", "PreferNoSchedule"};
 constexpr std::array<std::string_view, 10> kRuleFields = {
     "name",       "sign",    "key",         "value",       "effect",
@@ -143,8 +144,8 @@ class RuleReader {
 
   void read_sign(NoticeRule& rule) {
     const json& found = kube::child(rule_, "sign");
-    const auto sign = find_choice(kSigns, found);
-    if (!sign) return refuse("sign", "one of " + choice_names(kSigns), found);
+    const auto sign = find_choice(kNoticeSources, found);
+    if (!sign) return refuse("sign", "one of " + choice_names(kNoticeSources), found);
     rule.sign = *sign;
   }
 
@@ -202,14 +203,14 @@ class RuleReader {
     if (const json* found = find("timeInValue")) {
       const auto format = find_choice(kTimeFormats, *found);
       if (!format) return refuse("timeInValue", "one of " + choice_names(kTimeFormats), *found);
-      rule.time_in_value = *format;
+      rule.value_time_format = *format;
       if (rule.key.empty() || rule.sign == NoticeSource::kCondition)
         refuse_if_set("timeInValue", "rules with the signs Taint, Label and Annotation");
       refuse_if_set("value", "rules without timeInValue (with it, the value is a time)");
     } else {
       refuse_if_set("leadSeconds", "rules with timeInValue");
     }
-    rule.node_end_after = read_seconds("seconds", rule.time_in_value == TimeInValue::kNone ? 1 : 0);
+    rule.node_end_after = read_seconds("seconds", rule.value_time_format == ValueTimeFormat::kNone ? 1 : 0);
     rule.notice_lead_time = read_seconds("leadSeconds", 0).value_or(Duration(0));
   }
 

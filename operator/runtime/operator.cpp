@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/contract/codec.h"
 #include "base/core/log.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/mutex.h"
 #include "base/http/server.h"
 #include "base/http/url.h"
 #include "operator/coordinator/coordinator.h"
@@ -45,7 +45,7 @@ constexpr int kThreadsPerWorker = 4;
 constexpr int kReviewThreads = 4;  // they review known tokens again
 constexpr Duration kSignalCheckInterval = std::chrono::milliseconds(20);
 constexpr Duration kCertificateRetry = std::chrono::milliseconds(500);
-constexpr Duration kQueueIdle = std::chrono::seconds(1);
+constexpr Duration kQueueClockCheckInterval = std::chrono::seconds(1);
 constexpr Duration kListAgeMax = std::chrono::seconds(2);  // the greatest age of a list
 
 // Limits the number of glibc's heaps (arenas), and returns large blocks to the system at once. Otherwise each
@@ -59,9 +59,9 @@ void limit_memory_arenas() {
 
 // Slow jobs occupy at most half of each namespace's workers, and at most half of all workers.
 WorkerLimits worker_limits_for(std::size_t each_max) {
-  return {.each_max = each_max,
+  return {.per_namespace_max = each_max,
           .slow_max = each_max * kActiveNamespaces / 2,
-          .slow_each_max = std::max<std::size_t>(1, each_max / 2),
+          .slow_per_namespace_max = std::max<std::size_t>(1, each_max / 2),
           .active_max = each_max * kActiveNamespaces};
 }
 
@@ -85,17 +85,17 @@ bool is_signalled(const sigset_t& signals, Duration timeout) {
 class Reachability {
  public:
   void note(std::string problem) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     problem_ = std::move(problem);
   }
   [[nodiscard]] std::string problem() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return problem_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::string problem_ = "members are not directed to this leader yet";  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::string problem_ RATOON_GUARDED_BY(mutex_) = "members are not directed to this leader yet";
 };
 
 class Operator {
@@ -104,7 +104,7 @@ class Operator {
       : options_(options),
         clock_(clock),
         logger_(clock, {.format = options.is_text_log ? LogFormat::kText : LogFormat::kJson}),
-        queue_(clock, kQueueIdle, worker_limits_for(options.workers)),
+        queue_(clock, kQueueClockCheckInterval, worker_limits_for(options.workers)),
         coordinator_(clock, {.authenticate =
                                  [this](std::string_view token, const ProcessIdentity& process) {
                                    return check_member(*tokens_, token, process);
@@ -217,7 +217,7 @@ class Operator {
     const auto own_endpoint = find_own_endpoint(options_.environment);
     if (!own_endpoint) return own_endpoint.error();
     const auto count = [this](const ApiCall& call) { self_metrics_.note_call(call); };
-    LeadershipOptions leading{.is_elected = options_.is_elected,
+    LeadershipOptions leading{.uses_election = options_.uses_election,
                               .lease_name = options_.lease_name,
                               .times = options_.election_times,
                               .self = make_election_candidate(options_.environment, random_hex_name()),
@@ -315,7 +315,7 @@ class Operator {
     OperatorVitals vitals{.backlog = queue_.backlog(), .load = coordinator_.load()};
     if (is_ready_) vitals.seconds_behind = cluster_->seconds_behind();
     vitals.is_leading = is_ready_ && leadership_->is_leading();
-    if (const WallTime ends = certificate_ends_; ends != WallTime()) vitals.certificate_ends = ends;
+    if (const WallTime ends = certificate_ends_; ends != WallTime()) vitals.certificate_expires_at = ends;
     measure_process(vitals);
     return vitals;
   }
@@ -381,7 +381,7 @@ class Operator {
     metrics_.write(clock_.wall_now(), [&](std::string_view piece) { return is_read = sink(piece); });
     if (is_read) sink(self_metrics_.text(look()));
   }};
-  const std::size_t open_files_ = raise_open_files();
+  const std::size_t open_files_ = raise_open_file_limit();
   std::optional<AdmissionQueue> admission_queue_;
   std::unique_ptr<http::HttpServer> metrics_server_;  // servers last: they stop before the parts they call
   std::unique_ptr<http::HttpServer> probe_server_;

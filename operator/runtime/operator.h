@@ -37,7 +37,7 @@ struct OperatorOptions {
   std::uint16_t workers = 4;
   std::uint32_t processes_per_namespace = 0;  // of the jobs that have pods, together; 0: no limit
   bool is_text_log = false;
-  bool is_elected = false;  // several operators run: lead only while holding the lease
+  bool uses_election = false;  // several operators run: lead only while holding the lease
   std::string lease_name = "ratoon-operator";
   kube::ElectionTimes election_times{};
   EnvironmentLookup environment;

@@ -21,10 +21,10 @@ constexpr const char* kVersion = "operator.ratoon.dev/v1alpha1";
 constexpr const char* kKind = "OperatorConfig";
 
 // Stores the value and returns an empty text. If the value is invalid, returns a text about valid values.
-using ReadField = std::function<std::string(const json& value)>;
-using FieldReaders = std::map<std::string, ReadField>;
+using FieldReader = std::function<std::string(const json& value)>;
+using FieldReaders = std::map<std::string, FieldReader>;
 
-ReadField text(std::string& into) {
+FieldReader text_reader(std::string& into) {
   return [&into](const json& value) -> std::string {
     if (!value.is_string() || value.get<std::string>().empty()) return "a text";
     into = value.get<std::string>();
@@ -32,7 +32,7 @@ ReadField text(std::string& into) {
   };
 }
 
-ReadField flag(bool& into) {
+FieldReader flag_reader(bool& into) {
   return [&into](const json& value) -> std::string {
     if (!value.is_boolean()) return "true or false";
     into = value.get<bool>();
@@ -42,7 +42,7 @@ ReadField flag(bool& into) {
 
 // Accepts a number from 1 to `max`.
 template <class Number>
-ReadField number(const char* what, std::type_identity_t<Number> max, Number& into) {
+FieldReader number_reader(const char* what, std::type_identity_t<Number> max, Number& into) {
   return [what, max, &into](const json& value) -> std::string {
     const auto found = value.is_string() ? kube::parse_unsigned(value.get<std::string>()) : std::nullopt;
     if (!found || *found == 0 || *found > max) return std::string(what) + " from 1 to " + std::to_string(max);
@@ -51,15 +51,15 @@ ReadField number(const char* what, std::type_identity_t<Number> max, Number& int
   };
 }
 
-ReadField port(std::uint16_t& into) {
-  return number("a port", std::numeric_limits<std::uint16_t>::max(), into);
+FieldReader port_reader(std::uint16_t& into) {
+  return number_reader("a port", std::numeric_limits<std::uint16_t>::max(), into);
 }
 
-ReadField exactly(const char* word) {
+FieldReader exact_text_reader(const char* word) {
   return [word](const json& value) -> std::string { return value == word ? "" : word; };
 }
 
-ReadField log_format(bool& is_text) {
+FieldReader log_format_reader(bool& is_text) {
   return [&is_text](const json& value) -> std::string {
     if (value != "json" && value != "text") return "json or text";
     is_text = value == "text";
@@ -89,13 +89,13 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
   if (kube::string_field(document, "apiVersion") != kVersion || kube::string_field(document, "kind") != kKind)
     return Error(ErrorKind::kInvalid,
                  std::string("the file must begin with apiVersion: ") + kVersion + " and kind: " + kKind);
-  const FieldReaders tls = {{"folder", text(options.tls_folder)},
-                            {"secret", text(options.tls_secret)},
-                            {"serverName", text(options.tls_server_name)}};
-  const FieldReaders election = {{"enabled", flag(options.is_elected)},
-                                 {"leaseName", text(options.lease_name)}};
+  const FieldReaders tls = {{"folder", text_reader(options.tls_folder)},
+                            {"secret", text_reader(options.tls_secret)},
+                            {"serverName", text_reader(options.tls_server_name)}};
+  const FieldReaders election = {{"enabled", flag_reader(options.uses_election)},
+                                 {"leaseName", text_reader(options.lease_name)}};
   Result<void> nested;
-  const auto object = [&nested](const FieldReaders& of_it, const std::string& prefix) -> ReadField {
+  const auto object = [&nested](const FieldReaders& of_it, const std::string& prefix) -> FieldReader {
     return [&nested, &of_it, prefix](const json& value) -> std::string {
       if (!value.is_object()) return "an object";
       if (nested) nested = read_fields(value, of_it, prefix);
@@ -103,21 +103,21 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
     };
   };
   const FieldReaders fields = {
-      {"apiVersion", exactly(kVersion)},
-      {"kind", exactly(kKind)},
-      {"namespace", text(options.name_space)},
-      {"kubeconfig", text(options.kubeconfig_path)},
-      {"advertiseUrl", text(options.advertise_url)},
-      {"notices", text(options.notices_path)},
-      {"launcherImage", text(options.launcher_image)},
-      {"launcherPullPolicy", text(options.launcher_pull_policy)},
-      {"coordinatorPort", port(options.coordinator_port)},
-      {"metricsPort", port(options.metrics_port)},
-      {"probePort", port(options.probe_port)},
-      {"workers", number("a number", kWorkersMax, options.workers)},
+      {"apiVersion", exact_text_reader(kVersion)},
+      {"kind", exact_text_reader(kKind)},
+      {"namespace", text_reader(options.name_space)},
+      {"kubeconfig", text_reader(options.kubeconfig_path)},
+      {"advertiseUrl", text_reader(options.advertise_url)},
+      {"notices", text_reader(options.notices_path)},
+      {"launcherImage", text_reader(options.launcher_image)},
+      {"launcherPullPolicy", text_reader(options.launcher_pull_policy)},
+      {"coordinatorPort", port_reader(options.coordinator_port)},
+      {"metricsPort", port_reader(options.metrics_port)},
+      {"probePort", port_reader(options.probe_port)},
+      {"workers", number_reader("a number", kWorkersMax, options.workers)},
       {"processesPerNamespace",
-       number("a number", std::numeric_limits<std::uint32_t>::max(), options.processes_per_namespace)},
-      {"log", log_format(options.is_text_log)},
+       number_reader("a number", std::numeric_limits<std::uint32_t>::max(), options.processes_per_namespace)},
+      {"log", log_format_reader(options.is_text_log)},
       {"tls", object(tls, "tls.")},
       {"leaderElection", object(election, "leaderElection.")}};
   if (auto taken = read_fields(document, fields, ""); !taken) return taken;

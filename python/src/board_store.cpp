@@ -73,7 +73,7 @@ BoardStore::BoardStore(const Session& session) : client_(plan_of(session, is_giv
 
 BoardStore::Words BoardStore::ask(board::Op op, Words words, Timeout timeout) {
   constexpr std::chrono::duration<double> kTimeoutMax = std::chrono::hours(24 * 365);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto deadline = timeout ? std::chrono::steady_clock::now() +
                                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                           std::min(*timeout, kTimeoutMax))

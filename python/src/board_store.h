@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include <ratoon/session.h>
 
 #include "agent/src/board/client.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::python {
 
@@ -33,8 +33,8 @@ class BoardStore {
 
  private:
   const std::shared_ptr<std::atomic<bool>> is_given_up_ = std::make_shared<std::atomic<bool>>(false);
-  std::mutex mutex_;
-  board::Client client_;  // guarded by mutex_
+  Mutex mutex_;
+  board::Client client_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::python

@@ -207,7 +207,7 @@ void PythonSession::leave_phase(bool is_unfinished) {
 
 bool PythonSession::wait_for_end() {
   const nb::gil_scoped_release released;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (waits_) {
     try {
       session_->check();
@@ -222,7 +222,7 @@ bool PythonSession::wait_for_end() {
 }
 
 void PythonSession::stop_waiting() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waits_ = false;
   changed_.notify_all();
 }

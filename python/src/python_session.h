@@ -3,11 +3,9 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +18,7 @@
 #include <ratoon/session.h>
 #include <ratoon/stream.h>
 
+#include "base/core/threads/condition_variable.h"
 #include "python/src/board_store.h"
 #include "python/src/forks.h"
 #include "python/src/tracked_state.h"
@@ -102,9 +101,9 @@ class PythonSession {
   std::vector<std::unique_ptr<OpenPhase>> phases_;
   const std::thread::id thread_ = std::this_thread::get_id();
   const std::uint64_t forks_ = forks();
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool waits_ = true;  // guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool waits_ RATOON_GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace ratoon::python

@@ -70,7 +70,7 @@ void bind_questions(nb::class_<PythonSession>& bound) {
 
 void bind_session(nb::module_& module) {
   module.attr("FINISH") = session::control::kFinish;  // for agree(): the run ends with this step
-  session::set_end_in_place(end);
+  session::set_end_handler(end);
   session::set_skip_teardown_at_exit(skip_teardown_at_exit);
   nb::register_exception_translator(raise_system_exit);
   bind_tracked_state(module);

@@ -9,7 +9,7 @@
 #include "agent/src/session/api/attempt_loop.h"
 #include "agent/src/session/shutdown/exit_report.h"
 #include "agent/src/session/shutdown/process_exit.h"
-#include "base/core/ignore_signal.h"
+#include "base/core/threads/ignore_signal.h"
 #include "python/src/bindings.h"
 #include "python/src/errors.h"
 #include "python/src/python_session.h"

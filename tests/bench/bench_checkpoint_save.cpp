@@ -22,8 +22,8 @@
 
 #include "agent/src/checkpoint/commit/commit.h"
 #include "agent/src/checkpoint/disk/real/real_disk.h"
-#include "agent/src/checkpoint/pack/header/pack_sums.h"
-#include "agent/src/checkpoint/saver/background_sums.h"
+#include "agent/src/checkpoint/pack/header/pack_checksums.h"
+#include "agent/src/checkpoint/saver/background_checksums.h"
 #include "agent/src/checkpoint/saver/pack_writer.h"
 #include "agent/src/checkpoint/saver/saver.h"
 #include "tests/bench/peak.h"
@@ -298,7 +298,7 @@ void new_file_in_memory(benchmark::State& to) {
 // longest time for both. A saver's writer makes the sums later, beside training.
 void recycled_slot(benchmark::State& to) {
   Run run(folder().parent_path(), {.slots_folder = kMemoryFolder, .slot_file_prefix = "ratoon-bench"});
-  const PackImage image = lay_out_image(state().views).value();
+  const PackImageLayout image = lay_out_image(state().views).value();
   std::vector<std::span<const std::byte>> parts;
   for (const std::size_t i : image.order) parts.push_back(state().views[i].bytes);
   Beside beside;
@@ -309,8 +309,8 @@ void recycled_slot(benchmark::State& to) {
     run.await(*ticket);
     run.settle();
     const double summed = seconds_of([&] {
-      PackSums sums(image.layout);
-      BackgroundSums(sums, parts).finish();
+      PackChecksums sums(image.layout);
+      BackgroundChecksums(sums, parts).finish();
       benchmark::DoNotOptimize(sums.hashes().data());
     });
     beside.add(copied + summed, limit);

@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 
 import kubernetes_schemas
@@ -132,6 +133,8 @@ class OnAServer(unittest.TestCase):
             self.cluster.must("create", "--filename=-", document=hooks[kind])
             self.addCleanup(self.cluster.must, "delete", kind, "ratoon-test", f"--namespace={NAMESPACE}")
         account = self.cluster.kubeconfig_of("ratoon-test", NAMESPACE)
+        self.cluster.wait_for_right(f"system:serviceaccount:{NAMESPACE}:ratoon-test", "get", "deployments.apps/ratoon",
+                                    f"--namespace={NAMESPACE}")
         check = subprocess.Popen([OPERATOR, f"--kubeconfig={account}", *container["args"]], stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True)
         self.addCleanup(check.kill)
@@ -221,6 +224,8 @@ class OnAServer(unittest.TestCase):
             for name in given:
                 self.cluster.must("create", "rolebinding", f"{role}s-{name}", f"--clusterrole={name}", f"--user={role}",
                                   "--namespace=default")
+        for user, verb in (("edit", "create"), ("view", "get")):
+            self.cluster.wait_for_right(user, verb, "trainingjobs.ratoon.dev", "--namespace=default")
         for edits, views, verb, words in USERS:
             for user, may in (("edit", edits), ("view", views)):
                 with self.subTest(f"{user}: {verb} {' '.join(words)}"):
@@ -251,12 +256,16 @@ class OnAServer(unittest.TestCase):
 
     def test_kubeconform(self):
         with tempfile.TemporaryDirectory() as folder:
-            openapi = json.loads(self.cluster.server.request("GET", "/openapi/v2"))
-            location = kubernetes_schemas.write(openapi, pathlib.Path(folder))
-
             def check(text):
                 return run("kubeconform", "-strict", "-summary", "-schema-location", location, "-", text=text)
 
+            deadline = time.monotonic() + 180
+            while True:  # another test may have changed the definition, which the server publishes a moment later
+                openapi = json.loads(self.cluster.server.request("GET", "/openapi/v2"))
+                location = kubernetes_schemas.write(openapi, pathlib.Path(folder))
+                if all(check(path.read_text()).returncode == 0 for path in programs.SAMPLES) or time.monotonic() > deadline:
+                    break
+                time.sleep(1)
             chart = check(render("--set=networkPolicy.install=true,networkPolicy.memberNamespaces={grove}").stdout)
             self.assertEqual(chart.returncode, 0, chart.stdout)
             for path in programs.SAMPLES:

@@ -17,7 +17,8 @@ FUNCTIONS = {
     "read_s3": "spec.checkpointPolicy.s3", "read_data_policy": "spec.dataPolicy", "read_topology": "spec.topology",
     "read_disruption_policy": "spec.disruptionPolicy", "read_restart_policy": "spec.restartPolicy",
     "read_rule": "spec.restartPolicy.rules[]", "read_member": "status.members[]",
-    "read_local_ranks": "status.members[]", "read_members_of_worlds": "status",
+    "read_local_ranks": "status.members[]", "encode_local_ranks": "status.members[]",
+    "read_trained_members": "status", "encode_trained_members": "status",
     "read_success_policy": "spec.successPolicy", "read_failure_policy": "spec.failurePolicy",
     "read_clean_pod_policy": "spec", "read_api_failure": "status.lastFailure", "read_condition": "status.conditions[]",
     "encode_failure": "status.lastFailure", "encode_condition": "status.conditions[]",
@@ -42,7 +43,8 @@ _EVENT = re.compile(
     rf'Fields (?P<var>\w+) = {_CHAIN}(?=;)'
     r'|Fields (?P<child>\w+) = \w+\.child\((?P<item>\w+),'
     rf'|for \(const auto& (?P<each>\w+) : {_CHAIN}\.list\("(?P<list>\w+)", (?P<items>[^)]+)\)'
-    rf'|{_CHAIN}\.(?P<call>(?:optional_)?(?:text|whole)|seconds|flag|object|list|find)\(\s*"(?P<name>\w+)"'
+    rf'|{_CHAIN}\.(?P<call>(?:optional_)?text|whole|optional_whole_number|seconds|flag|object|list|find)'
+    r'\(\s*"(?P<name>\w+)"'
     r'(?:, (?P<max>[^()]+))?\)'
     r'|read_(?P<helper>count|string_list|numbers|time)\((?P<of>\w+), "(?P<field>\w+)"(?:, (?P<bounds>[^)]+))?\)')
 
@@ -103,7 +105,7 @@ class Reader:
             yield from self._compare(f"{path}.{event['list']}", "maxItems", event["items"])
         elif "call" in event:
             bound = {"text": "maxLength", "optional_text": "maxLength", "whole": "maximum",
-                     "optional_whole": "maximum", "list": "maxItems"}
+                     "optional_whole_number": "maximum", "list": "maxItems"}
             yield from self._compare(f"{path}.{event['name']}", bound.get(event["call"]), event.get("max"))
         else:
             yield from self._helper(f"{self.paths.get(event['of'], '?')}.{event['field']}", event)

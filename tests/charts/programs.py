@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -73,6 +74,14 @@ class Cluster:
         """Of a service account."""
         token = self.must("create", "token", account, f"--namespace={namespace}").strip()
         return self.write_kubeconfig(f"{account}.kubeconfig", {"token": token}, namespace)
+
+    def wait_for_right(self, user, verb, resource, *words):
+        """The server reads new roles and bindings a moment after it has taken them."""
+        deadline = time.monotonic() + 180
+        while self.kubectl("auth", "can-i", verb, resource, f"--as={user}", *words).stdout.split()[:1] != ["yes"]:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{user} may not {verb} {resource} {' '.join(words)}")
+            time.sleep(0.1)
 
     def kubectl(self, *words, document=None):
         return run("kubectl", f"--kubeconfig={self.kubeconfig}", *words,

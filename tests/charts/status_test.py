@@ -173,6 +173,7 @@ class StatusOnAServer(unittest.TestCase):
         self.cluster.must("create", "serviceaccount", "researcher")
         self.cluster.must("create", "clusterrolebinding", "researcher", "--clusterrole=cluster-admin",
                           "--serviceaccount=default:researcher")
+        self.cluster.wait_for_right("system:serviceaccount:default:researcher", "list", "trainingjobs.ratoon.dev")
         token = self.cluster.must("create", "token", "researcher").strip()
         (self.folder / "good.json").write_text(self.credential(token=token, expirationTimestamp="2999-01-01T00:00:00+01:00"))
         (self.folder / "old.json").write_text(self.credential(token="no.longer.good"))
@@ -244,6 +245,7 @@ class StatusOnAServer(unittest.TestCase):
                      f"namespace 'default' at {self.cluster.server.url}", 'User "jane" cannot list resource "trainingjobs"')
         self.cluster.must("create", "role", "reader", "--verb=list", "--resource=trainingjobs.ratoon.dev")
         self.cluster.must("create", "rolebinding", "reader", "--role=reader", "--user=jane")
+        self.cluster.wait_for_right("jane", "list", "trainingjobs.ratoon.dev")
         self.make("seen")
         self.assertEqual(ratoon("status", "seen", "--kubeconfig", config).returncode, 0)
         watched = ratoon("status", "seen", "--kubeconfig", config, "--watch", "--json")
@@ -278,6 +280,7 @@ class StatusOnAServer(unittest.TestCase):
         config = self.user("mary")
         self.cluster.must("create", "role", "lister", "--verb=list", "--resource=trainingjobs.ratoon.dev")
         self.cluster.must("create", "rolebinding", "lister", "--role=lister", "--user=mary")
+        self.cluster.wait_for_right("mary", "list", "trainingjobs.ratoon.dev")
         self.make("kept", phase="Running")
         self.refused(ratoon("suspend", "kept", "--kubeconfig", config), 84, "this user may not patch trainingjobs.ratoon.dev",
                      "the verbs 'list' and 'patch'")

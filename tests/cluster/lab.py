@@ -202,7 +202,9 @@ class Lab:
         return found[0]
 
     def kill_operator(self):
-        """kill -9 of its process; its kubelet starts it again."""
+        """kill -9 of its process; its kubelet starts it again. On a machine under load its probe may just have failed, and its
+        kubelet is starting it again anyway."""
+        self.wait_until("process of the operator", lambda: self.processes("ratoon-operator", "nodes", "node-1"), 180)
         os.kill(self.only_process("ratoon-operator", "nodes", "node-1"), signal.SIGKILL)
 
     def leader_node(self):

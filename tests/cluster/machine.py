@@ -6,6 +6,8 @@ import subprocess
 
 # What runs and tests of limits make beside a cluster: cgroups, and a mount of a test of scripts/setup.
 _OF_OTHER_TESTS = re.compile(r"/ratoon-(?:test|run|small-disk)-")
+# What systemd makes by itself at any time: for a timer, for a user who logs in. A kubelet would name its slices after its pods.
+_OF_SYSTEMD = re.compile(r"cgroup (?!.*(?:ratoon|kubepods)).*\.(?:slice|scope|service)\b|mount /run/(?:user|credentials)/")
 _FREEZER = pathlib.Path("/sys/fs/cgroup/freezer")
 
 
@@ -59,7 +61,7 @@ def left_by(name, slot, before):
         others = [word for word in re.findall(r"/ratoon/(?:clusters/)?([a-z0-9-]+)", line) if word != name]
         slots = [number for number in re.findall(r"\bratoon(\d+)\b|\b10\.(1[3-8]\d)\.", line) for number in number if number]
         return (bool(others and name not in line) or bool(slots and str(slot) not in slots)
-                or bool(_OF_OTHER_TESTS.search(line)))
+                or bool(_OF_OTHER_TESTS.search(line)) or bool(_OF_SYSTEMD.match(line)))
 
     return sorted(line for line in traces() - before if not is_of_another(line))
 

@@ -19,8 +19,8 @@ class Runs:
         cls.lab.wait(name, "success", lambda status: status.get("phase") == "Succeeded", END_SECONDS)
         return cls.lab.weights(name)
 
-    def begin(self, name, **spec):
-        self.lab.start(name, STEPS, PAUSE_MS, **spec)
+    def begin(self, name, pause_ms=PAUSE_MS, **spec):
+        self.lab.start(name, STEPS, pause_ms, **spec)
         self.lab.wait(name, "first steps", is_stepping(0), 180)
 
     def let_it_train(self, name, steps):
@@ -42,9 +42,10 @@ class Runs:
         return time.time() - lost_at, status["lastDisruption"]
 
     def wait_free(self, name, node):
-        """Until members may be placed on a node that came back: the next loss is to find a free one."""
-        self.lab.wait(name, f"trust in {node}",
-                      lambda now: node not in [suspect["name"] for suspect in now.get("suspectNodes", [])], 600)
+        """Until members may be placed on a node that came back: the next loss is to find a free one. A job that is over places
+        no more members, and its list of nodes stays as it was."""
+        self.lab.wait(name, f"trust in {node}", lambda now: now.get("phase") == "Succeeded" or
+                      node not in [suspect["name"] for suspect in now.get("suspectNodes", [])], 600)
 
     def expect_unbroken_weights(self, name, unbroken=None):
         status = self.lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", END_SECONDS)

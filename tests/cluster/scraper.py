@@ -2,6 +2,7 @@
 
 Debian's Prometheus is built without the discovery of pods, so that part alone is ours: a thread writes down what it would
 have found, under the same names."""
+import http.client
 import json
 import os
 import re
@@ -55,8 +56,8 @@ class Scraper:
         while not self.is_over.wait(1):
             try:
                 self.write_pods()
-            except OSError:
-                pass  # the API server answers next time
+            except (OSError, ValueError, http.client.HTTPException):
+                pass  # the API server answers next time, or to the end
 
     def write_pods(self):
         found = [target for pod in self.lab.api.get("/api/v1/pods")["items"] if pod["status"].get("podIP")

@@ -92,7 +92,7 @@ class Alerts(unittest.TestCase):
             wait_for_series(record)
         wait_until(lambda: prometheus.fired() >= EXPECTED, f"{EXPECTED}")
         self.assertEqual(prometheus.fired(), EXPECTED)
-        self.assertEqual(cluster.status("lossy")["phase"], "Running")
+        cluster.wait_for("lossy", "to run", lambda status: status["phase"] == "Running")
         # Last, since an alert would follow after two minutes.
         trainer |= {"volumeMounts": [{"name": "of-no-volume", "mountPath": "/a"}]}
         cluster.start_job("refused", steps=0, roles=[{"name": "worker", "template": {"spec": {"containers": [trainer]}}}])

@@ -43,11 +43,11 @@ MUTANTS = {
         board("BoardStrangers.*"), BOARD + "connections.cpp", r"is_unproven \? kHandshakeFrameBytesMax : kFrameBytesMax",
         "kFrameBytesMax"),
     "a rank that asks on before it has its answer": (
-        board("BoardStrangers.*"), BOARD + "connections.cpp", r"store_\.is_waiting\(id\) \|\| ", ""),
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"key_value_store_\.is_waiting\(id\) \|\| ", ""),
     "an unauthenticated client that is displaced at once": (
         board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp",
-        r"accepted_\.at\(next_to_evict\(\)\)\.at \+ limits_\.eviction_grace <= now",
-        "accepted_.at(next_to_evict()).at <= now"),
+        r"accepted_clients_\.at\(next_to_evict\(\)\)\.at \+ limits_\.eviction_grace <= now",
+        "accepted_clients_.at(next_to_evict()).at <= now"),
     "ranks that count as unauthenticated clients of a second": (
         board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp", r"  remove\(id\);\n  accept_tokens_ \+= 1;",
         "  remove(id);"),
@@ -70,8 +70,8 @@ MUTANTS = {
         board("BoardAddresses.*"), BOARD + "ip_address.cpp", r"kNetworkBytes = 8", "kNetworkBytes = 16"),
     "a board that is believed without its proof": (
         board("BoardServer.RefusesAClient*"), BOARD + "client.cpp",
-        r"plan_\.secret\.size\(\) < kSecretBytesMin \|\|\n\s*!is_same_secret\(",
-        "plan_.secret.size() < kSecretBytesMin ||\n      false && !is_same_secret("),
+        r"settings_\.secret\.size\(\) < kSecretBytesMin \|\|\n\s*!is_same_secret\(",
+        "settings_.secret.size() < kSecretBytesMin ||\n      false && !is_same_secret("),
     "an answer to the question before": (
         board("BoardServer.*"), BOARD + "client.cpp", r"fd_\.reset\(\);  // the answer may still come[^\n]*", ""),
     "a secret in the meeting folder that every user may read": (

@@ -35,7 +35,7 @@ MUTANTS = {
         r"if \(next_check_ && now < \*next_check_\) return false;", ""),
     "a certificate that ends without a warning": (
         CERTIFICATES, "operator/runtime/members/serving_certificate.cpp",
-        r"if \(!ends_ \|\| now < next_expiry_warning_at_\) return;",
+        r"if \(!expires_at_ \|\| now < next_expiry_warning_at_\) return;",
         "return;"),
     "a server that is accepted without proof": (
         TLS, "base/http/tls/tls_client.cpp", r"is_set && X509_verify_cert\(verification\) == 1", "is_set"),
@@ -72,17 +72,18 @@ MUTANTS = {
         PLAN, PLAN_SOURCE, r" \|\| validity->ends <= now\) return std::nullopt", ") return std::nullopt"),
     "members of the former authority are left behind": (PLAN, PLAN_SOURCE, r"chain = \*bridge \+", "chain ="),
     "the next certificate leaves members of the former authority behind": (
-        PLAN, PLAN_SOURCE, r"issue\(\*authority, unexpired_certificates\(found\.certificate_pem, 1, now\), name, now, next\)",
-        'issue(*authority, "", name, now, next)'),
+        PLAN, PLAN_SOURCE,
+        r"issue_certificate_into\(\*authority, unexpired_certificates\(found\.certificate_pem, 1, now\),\s+name, now, next\)",
+        'issue_certificate_into(*authority, "", name, now, next)'),
     "new pods do not know the former authority": (
         PLAN, PLAN_SOURCE,
         r"(CertificateParts next;\n  next\.authorities_pem =\s+authority->keyed\.certificate_pem) \+ [^;]*", r"\1"),
     "an expired authority is kept": (PLAN, PLAN_SOURCE, r"validity && validity->ends > now", "validity"),
-    "what the operator holds is not restored": (PLAN, PLAN_SOURCE, r"can_restore      \? CertificateMove::kRestore",
-                                                "false ? CertificateMove::kRestore"),
+    "what the operator holds is not restored": (PLAN, PLAN_SOURCE, r"can_restore      \? CertificateAction::kRestore",
+                                                "false ? CertificateAction::kRestore"),
     "a certificate without its authority's key is replaced": (
-        PLAN, PLAN_SOURCE, r"is_accepted    \? CertificateMove::kAddAuthority", "false ? CertificateMove::kAddAuthority"),
-    "a certificate that signs others": (PLAN, PLAN_SOURCE, r"!issued \|\| assess\([^;]*\.empty\(\)\)", "true)"),
+        PLAN, PLAN_SOURCE, r"is_accepted    \? CertificateAction::kAddAuthority", "false ? CertificateAction::kAddAuthority"),
+    "a certificate that signs others": (PLAN, PLAN_SOURCE, r"!issued \|\| assess_certificate\([^;]*\.empty\(\)\)", "true)"),
     "a write over another operator's": (
         SECRET, "operator/kube/objects/certificate_secret.cpp",
         r'\{"resourceVersion", string_field\(child\(secret, "metadata"\), "resourceVersion"\)\}', '{"name", "s"}'),

@@ -260,7 +260,8 @@ class Commands(unittest.TestCase):
         listed = self.found("list", self.place)
         pinned = {c["step"] for c in listed["checkpoints"] if c["pinned"]}
         self.assertEqual((pinned, listed["lone_pins"]), (wanted, []), refused)
-        self.assertGreater(len(wanted), 8)
+        # The trainer is held ten times. Of two looks in a row both may see the last save before the same hold.
+        self.assertGreater(len(wanted), 4)
         self.assertEqual(self.found("verify", self.place)["result"], "good")
 
     def test_what_is_written_in_files_moves_no_cursor(self):

@@ -65,7 +65,7 @@ MUTANTS = {
     "an identity that cannot be read now and counts as none": (
         of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp",
         r"return unknown_identity_error\(there\.error\(\)\);",
-        "return none_unless_timeout(there.error());"),
+        "return error_if_timeout(there.error());"),
     "an identity that cannot be read now and is replaced": (
         ("operator_local_test", "RunFolderTest.*"), "operator/local/folder/run_folder.cpp", r"if \(!is_known\)",
         "if (false)"),
@@ -111,14 +111,14 @@ MUTANTS = {
         r"return is_lost \|\| \(!\*newest && has_trace_of_any_commit\(disk\)\);", "return is_lost;"),
     "a place that was another job's since its checkpoints were listed": (
         of_session("OwnershipGuardTest.*"), CHECKPOINT + "tiers/claim.cpp",
-        r"follows_another_job = \*now && !is_of_job\(\*\*now, owner\);", "follows_another_job = false;"),
+        r"follows_another_job = \*now && !was_made_by_job\(\*\*now, owner\);", "follows_another_job = false;"),
     "an attempt that begins with a list from before another job": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
         r"if \(ownership_->took_from_another_job\(\)\)", "if (false)"),
     "a term that ends with each claim": (
         of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim_rules.cpp", r"return goes_on \? now->term : number;", "return number;"),
     "a term that goes on after another job": (
-        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim_rules.cpp", r"goes_on = now && is_of_job\(\*now, owner\) && ",
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim_rules.cpp", r"goes_on = now && was_made_by_job\(\*now, owner\) && ",
         "goes_on = now && "),
     "a term in which nothing of an older version counts": (
         of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim_rules.cpp",
@@ -150,17 +150,17 @@ MUTANTS = {
         r"if \(!newest && !is_known\) return newest\.error\(\);", "if (is_known) continue;"),
     "a pack in memory from before another job": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
-        r"  options\.location_mark =\s+combine_mark_with_term\([^;]*;\n", ""),
+        r"  options\.location_hash =\s+staging_mark\([^;]*;\n", ""),
     "a world that saves in any term": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
         r"std::uint64_t term = ownership_->term_at\(\*tiers_\.home\(\)\.disk\);",
         "std::uint64_t term = checkpoint::kUnknownTerm;"),
     "a rollback in a place that another job has used since": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
-        r"if \(auto ours = ownership_->confirm_all\(\); !ours\) return ours;", ""),
+        r"if \(auto ours = ownership_->confirm_all_locations\(\); !ours\) return ours;", ""),
     "a run that begins anew in a place that another job has used since": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
-        r"if \(const auto ours = ownership_->confirm_all\(\); !ours\) fail\([^;]*;", ""),
+        r"if \(const auto ours = ownership_->confirm_all_locations\(\); !ours\)\s+fail\([^;]*;", ""),
     "lost manifests that only the history shows": (
         of_session("TrainStrangeFolderTest.*"), SESSION + "locations/lost_manifest_check.cpp",
         r"return \*are_unknown && [^;]*;", "return false;"),

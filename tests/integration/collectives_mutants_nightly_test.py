@@ -37,7 +37,7 @@ MUTANTS = {
         ""),
     "sums on the device that do not wait for their gradients": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), COLLECTIVES + "nccl/side_stream.cpp",
-        r"current_event_\.block\(stream_\);", ""),
+        r"current_stream_event_\.block\(stream_\);", ""),
     "sums on the device that nothing marks": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n    stream_\.mark\(\);", ""),
     "gradients of several streams that are not waited for": (
@@ -46,7 +46,7 @@ MUTANTS = {
         ("averager_test", "AveragerTest.*"), COLLECTIVES + "averager.cpp",
         r" \|\| \(!device\.is_cpu\(\) && device != device_\)", ""),
     "a refusal of NCCL that is taken for a lost rank": (
-        ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\) && !has_completed_\)",
+        ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_usage_error\(\) && !has_completed_\)",
         "if (false)"),
     "weights of which only the first parameter counts": (
         ("weights_fingerprint_test", "WeightsFingerprint.*"), COLLECTIVES + "gradients/weights_fingerprint.cpp",

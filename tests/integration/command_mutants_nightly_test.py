@@ -58,7 +58,7 @@ MUTANTS = {
         of_reader("ReaderStateTest.*"), "cli/cluster/reader/reader_state.cpp", r'sentence\.find\("Multi-Attach"\)',
         'sentence.find("Multi-attach")'),
     "a refusal by a quota that is told as a missing right": (
-        of_reader("PodRefusalTest.*"), "cli/cluster/reader/pod_refusal.cpp", r" && is_about_rights\(error, verb\)", ""),
+        of_reader("PodRefusalTest.*"), "cli/cluster/reader/pod_refusal.cpp", r" && is_permission_error\(error, verb\)", ""),
     "an output of which a part is lost and that is printed as whole": (
         of_reader("RelayedOutputTest.*"), "cli/cluster/reader/relayed_output.cpp", r"if \(\*bytes != output_bytes_\)",
         "if (false)"),
@@ -66,7 +66,8 @@ MUTANTS = {
         of_reader("RelayedOutputTest.*"), "cli/cluster/reader/relayed_output.cpp",
         r"const std::size_t room = kLineBytesMax - partial_line_\.size\(\);", "const std::size_t room = 16 * kLineBytesMax;"),
     "a report of an older run with the time of its newest job": (
-        of_report("ClusterJobTest.*"), "cli/report/account.cpp", r"if \(length > end - begin \+ kJobClockSeconds\) return",
+        of_report("ClusterJobTest.*"), "cli/report/account.cpp",
+        r"if \(length > end - begin \+ kClockDifferenceSecondsMax\) return",
         "if (false) return"),
     "a report of a job that leaves out the time since its last change": (
         of_report("ClusterJobTest.*"), "cli/report/account.cpp", r"  if \(ledger\.since\)\n", "  if (false)\n"),
@@ -146,11 +147,11 @@ MUTANTS = {
     "values of steps that were made again in the event files of TensorBoard": (
         of_report("TensorboardEvents.*"), "cli/report/tensorboard.cpp", r"if \(row\.is_kept\)", "if (true)"),
     "a later attempt of which TensorBoard is not told": (
-        of_report("TensorboardEvents.*"), "cli/report/tensorboard.cpp", r"if \(has_begun_ && row\.attempt > attempt_\)",
+        of_report("TensorboardEvents.*"), "cli/report/tensorboard.cpp", r"if \(has_begun_ && row\.attempt > newest_attempt_\)",
         "if (false)"),
     "half a step on the axis of steps": (
-        of_report("AxisTest.*"), "cli/report/page/axis.cpp", r"std::max\(1\.0, round_step\(last, wanted\)\)",
-        "round_step(last, wanted)"),
+        of_report("AxisTest.*"), "cli/report/page/axis.cpp", r"std::max\(1\.0, tick_step\(last, wanted\)\)",
+        "tick_step(last, wanted)"),
     "the last name of an axis that the edge of the drawing cuts off": (
         of_report("RenderTest.*"), "cli/report/page/drawings.cpp", r"is_cut_off \? kEdge : x", "x"),
     "what a later attempt did not go on from and counts": (

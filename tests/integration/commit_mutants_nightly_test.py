@@ -64,7 +64,7 @@ MUTANTS = {
         r"if \(named->contains\(id\) && pinned->contains\(id\) && has_any_pack\(disk, id\)\) continue;", ""),
     "a manifest that is misread once and loses its parts": (
         of_checkpoint("BadWay.*"), CHECKPOINT + "parts/part_files.cpp",
-        r"const auto packs = read_file_twice\(disk, path, \[&\]\(\) -> Result<std::vector<PackRecord>> \{",
+        r"const auto packs = read_file_with_retry\(disk, path, \[&\]\(\) -> Result<std::vector<PackRecord>> \{",
         "const auto packs = std::invoke([&]() -> Result<std::vector<PackRecord>> {"),
     "a pin of a newer checkpoint that an older manifest removes": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"id <= manifest\.id && !kept", "!kept"),
@@ -104,7 +104,7 @@ MUTANTS = {
         ("disk_test", "Leftovers*"), CHECKPOINT + "disk/durable.cpp",
         r"if \(file \|\| file\.error\(\)\.kind\(\) != ErrorKind::kAlreadyExists\) return file;", "return file;"),
     "a rollback that is made with each start": (
-        of_rules("RollbackPlan.*"), SESSION + "locations/rollback_plan.cpp", r"if \(made != plan\.in_force\.end\(\)\)",
+        of_rules("RollbackPlan.*"), SESSION + "locations/rollback_plan.cpp", r"if \(made != plan\.earlier_rollbacks\.end\(\)\)",
         "if (false)"),
     "a rollback beside which another one may be picked": (
         of_rules("RollbackPlan.*"), SESSION + "locations/rollback_plan.cpp", r"if \(checkpoint::id_of\(entry\) == \*plan\.to\)\n",

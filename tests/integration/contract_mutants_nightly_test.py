@@ -34,7 +34,7 @@ MUTANTS = {
         r"if \(joiners\[rank\]\.rollback == joiners\[0\]\.rollback\) continue;", "continue;"),
     "an unknown tier": (
         of_contract("Refusals.*"), CONTRACT + "message_parts.cpp",
-        r"if \(std::find\(kTiers\.begin\(\), kTiers\.end\(\), e\.tier\) == kTiers\.end\(\)\)", "if (false)"),
+        r"if \(std::find\(kTierNames\.begin\(\), kTierNames\.end\(\), e\.tier\) == kTierNames\.end\(\)\)", "if (false)"),
     "the last complaint instead of the first": (
         of_contract("Fields.*"), CONTRACT + "fields.cpp",
         r"  if \(!is_sound\(\)\) return;\n(  const auto found(?:.*\n)+?\}\n\nvoid .*\{\n)  if \(!is_sound\(\)\) return;\n",
@@ -77,7 +77,7 @@ MUTANTS = {
         "f.is_sound() && checkpoint.step > last"),
     "a phase of a newer agent that is refused": (
         of_contract("NewerMessages.*:Refusals.*:Names.*"), CONTRACT + "working_messages.cpp",
-        r"known == kPhases\.end\(\) \? ProcessPhase::kUser : ", ""),
+        r"known == kPhaseNames\.end\(\) \? ProcessPhase::kUser\s+: ", ""),
 }
 
 

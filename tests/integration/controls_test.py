@@ -106,7 +106,7 @@ class Controls(unittest.TestCase):
         # Nobody can take over, and who is there does not leave: they are stopped, and silence counts later.
         run = self.begin(command=["sh", "-c", "[ $RATOON_INCARNATION = 1 ] && exec sleep 3600; exec " + " ".join(FOREVER)],
                          disruptionPolicy={"suspectAfterSeconds": 60})
-        for pid in run.pids_of(1):
+        for pid in wait_until(lambda: run.pids_of(1), "the member to be in the status"):
             os.kill(pid, signal.SIGSTOP)
         code, said = ratoon("reclaim", "node-2", "--notice", "0.5s", "--run", run.folder)
         self.assertEqual(code, 0, said)
@@ -177,7 +177,7 @@ class Controls(unittest.TestCase):
 
     def test_watch_goes_on_until_the_run_ends(self):
         run = self.begin()
-        wait_until(lambda: run.job_status().get("progress"), "the progress")
+        wait_until(lambda: run.job_status()["progress"]["step"] > 0, "a step in the status")
         watcher = subprocess.Popen([BIN / "ratoon", "status", run.folder, "--watch"], stdout=subprocess.PIPE, text=True)
         first = watcher.stdout.readline()
         self.assertRegex(first, r"^Running, attempt 1, 2 processes: step \d+ of 1000000")

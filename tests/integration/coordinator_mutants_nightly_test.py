@@ -8,7 +8,7 @@ from mutants import MutantTest, TableOfSources, of_rows
 CLIENTS = ("http_server_test", "UnauthenticatedConnections.*")
 QUEUE = ("operator_runtime_test", "AdmissionQueue*")
 METRICS = ("operator_runtime_test", "OperatorMetrics.*")
-SCHEDULING = ("operator_runtime_test", "FairQueueTest.*:WorkQueueTest.*:ControllerTest.*:AskedPauses.*")
+SCHEDULING = ("operator_runtime_test", "FairQueueTest.*:WorkQueueTest.*:ControllerTest.*:RequestedPauses.*")
 FAIRNESS = ("coordinator_test", "CoordinatorFairness.*:MessageRateLimiter.*")
 
 # what is broken: (tests, file, pattern, instead)
@@ -39,7 +39,7 @@ MUTANTS = {
         r"if \(!std::exchange\(facts\.is_completed, true\)\) facts", "facts.is_completed = true;\n  facts"),
     "complaints about peers that begin anew with each beat": (
         ("coordinator_test", "JobSessionPeers.*"), "operator/coordinator/job_session.cpp",
-        r"!facts\.unreachable_since \|\| ", "true || "),
+        r"!facts\.peers_unreachable_since \|\| ", "true || "),
     "a member that probes all others of a large world": (
         ("coordinator_test", "JobSessionPeers.*"), "operator/coordinator/job_session.cpp",
         r" && peers\.size\(\) < kPeersMax", ""),
@@ -48,7 +48,7 @@ MUTANTS = {
         "TCP_NODELAY"),
     "peers of one wait that are named in the next": (
         ("coordinator_link_test", "PeerWatchTest.*"), "agent/src/session/link/peer_watch.cpp",
-        r"wait_began_at_ == waits_since \? unreachable_", "true ? unreachable_"),
+        r"wait_began_at_ == waits_since \? unreachable_peers_", "true ? unreachable_peers_"),
     "members that wait behind unauthenticated requests": (
         QUEUE, "operator/runtime/members/admission_queue.cpp", r"if \(options_\.is_known\(request\)\) return",
         "if (false) return"),
@@ -71,13 +71,14 @@ MUTANTS = {
         r"sessions\.size\(\) <= std::max<std::size_t>\(owner\.connections_max, 1\)", "true"),
     "a namespace takes all workers": (
         ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/scheduling/fair_queue.cpp",
-        r"line\.taken >= limits_\.each_max", "false"),
+        r"line\.taken >= limits_\.per_namespace_max", "false"),
     "slow jobs take all workers of their namespace": (
-        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"line\.slow_taken < limits_\.slow_each_max", "true"),
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"line\.slow_taken_count < limits_\.slow_per_namespace_max",
+        "true"),
     "slow jobs take all workers": (
-        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_taken_\.size\(\) < limits_\.slow_max", "true"),
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_taken_jobs_\.size\(\) < limits_\.slow_max", "true"),
     "a job is slow for ever": (
-        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_\.erase\(key\);", ";"),
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_jobs_\.erase\(key\);", ";"),
     "a deleted job that is remembered as slow": (
         ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/scheduling/work_queue.cpp", r"due_\.forget\(key\);", ";"),
     "a worker whose call hangs keeps its place": (
@@ -109,15 +110,16 @@ MUTANTS = {
         ("operator_runtime_test", "EventWriterTest.*"), "operator/runtime/jobs/event_writer.cpp",
         r"std::exchange\(next->is_repeated, true\)", "next->is_repeated"),
     "reviews for one address use all threads": (
-        QUEUE, "operator/runtime/members/admission_queue.cpp", r"\.in_review < each_max", ".in_review < 1000"),
+        QUEUE, "operator/runtime/members/admission_queue.cpp", r"\.in_review_count < each_max", ".in_review_count < 1000"),
     "a namespace takes all connections": (
-        FAIRNESS, "base/http/server/connections_by_owner.cpp", r"found->second\.connections < \*tenant_max_", "true"),
+        FAIRNESS, "base/http/server/connections_by_owner.cpp", r"found->second\.connections < \*connections_per_tenant_max_",
+        "true"),
     "owners that do not take turns": (
-        ("operator_runtime_test", "TurnLines.*"), "operator/runtime/scheduling/turn_lines.h",
-        r"turns_\.push_back\(std::move\(served\)\)", "turns_.push_front(std::move(served))"),
+        ("operator_runtime_test", "RoundRobinQueue.*"), "operator/runtime/scheduling/round_robin_queue.h",
+        r"owner_order_\.push_back\(std::move\(served\)\)", "owner_order_.push_front(std::move(served))"),
     "an owner whose items push out those of others": (
-        ("operator_runtime_test", "TurnLines.*"), "operator/runtime/scheduling/turn_lines.h",
-        r"take_from\(longest\(\)\)", "take_from(turns_.back())"),
+        ("operator_runtime_test", "RoundRobinQueue.*"), "operator/runtime/scheduling/round_robin_queue.h",
+        r"take_from\(longest\(\)\)", "take_from(owner_order_.back())"),
     "a pod that is known by all tokens that it shows": (
         ("operator_runtime_test", "ReviewedTokens.*"), "operator/runtime/members/reviewed_tokens.cpp",
         r"keys\.size\(\) >= kAnswersPerPodMax", "false"),
@@ -143,7 +145,7 @@ MUTANTS = {
         r"if \(!owner\.empty\(\) \|\| is_hanging",
         "if (is_hanging"),
     "unauthenticated connections without a limit": (
-        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"unauthenticated_\.size\(\) <= max_",
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"connections_\.size\(\) <= connections_max_",
         "true"),
     "the newest unauthenticated connection that is closed": (
         CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"return silent != newest \? silent",
@@ -152,7 +154,7 @@ MUTANTS = {
         CLIENTS, "base/http/server/unauthenticated_connections.cpp",
         r"!one\.has_running_request && ", ""),
     "a gang pushes itself out": (CLIENTS, "base/http/server/unauthenticated_connections.cpp",
-        r"if \(count \* kCrowdedAddressShare <= max_\)", "if (false)"),
+        r"if \(count \* kCrowdedAddressDivisor <= connections_max_\)", "if (false)"),
     "an address with many connections that displaces others": (
         CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"one\.address == crowd",
         "(one.address == crowd || true)"),
@@ -160,7 +162,7 @@ MUTANTS = {
         CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kFirstRequestTimeMax\{2\}",
         "kFirstRequestTimeMax{200}"),
     "a refused request that counts as a connection": (
-        CLIENTS, "base/http/server.cpp", r"core_->add_to_refuse\(session\)", "core_->add(session)"),
+        CLIENTS, "base/http/server.cpp", r"core_->add_for_refusal\(session\)", "core_->add(session)"),
     "a new connection that counts as one without a request": (
         CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kFirstRequestTimeMax\{2\}",
         "kFirstRequestTimeMax{-1}"),

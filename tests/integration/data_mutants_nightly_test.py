@@ -59,7 +59,7 @@ MUTANTS = {
         of_order("Schedule.*"), ORDER + "schedule.cpp", r"periods_elapsed\(after, period\) > periods_elapsed\(before, period\)",
         "periods_elapsed(after, period) > periods_elapsed(before, period) + (before % 2)"),
     "a sample of a joined set that is read from the part before": (
-        of_sets("ConcatDataset.*"), SETS + "concat_dataset.cpp", r"std::upper_bound\(ends_", "std::lower_bound(ends_"),
+        of_sets("ConcatDataset.*"), SETS + "concat_dataset.cpp", r"std::upper_bound\(part_ends_", "std::lower_bound(part_ends_"),
     "a part of a data set whose digest does not say where it ends": (
         of_sets("SubsetDataset.*"), SETS + "subset_dataset.cpp", r"    digest\.add\(end_of\(i\)\);\n", ""),
     "two texts of a digest that run into each other": (

@@ -13,7 +13,7 @@ def of_devices(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a process that goes on after an abort that does not end": (
-        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"abort == AbortResult::kOverdue\)\n    why",
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"abort == NcclAbortResult::kOverdue\)\n    why",
         "false)\n    why"),
     "a process that goes on with a device that fails": (
         of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"if \(probe == ProbeResult::kSticky\)\n    why",
@@ -23,8 +23,8 @@ MUTANTS = {
     "a device that is gone taken for a configuration": (
         of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"if \(facts\.is_device_missing\)", "if (false)"),
     "a row that waits for a reset and explains everything": (
-        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"is_remap_pending && may_be_hardware",
-        "is_remap_pending"),
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"is_row_remap_pending && may_be_hardware",
+        "is_row_remap_pending"),
     "an ECC error taken for the program's": (
         of_devices("FaultDecision.*"), DEVICES + "cuda_errors.cpp", r"\{214, (\S+) CudaErrorClass::kHardware",
         r"{214, \1 CudaErrorClass::kKernelFault"),

@@ -49,7 +49,7 @@ class Elastic(unittest.TestCase):
         # A member that joins late comes into a later world.
         wait_until(lambda: run.job_status().get("worldSize") == 2, "a world of two")
         first = run.job_status()["attempt"]
-        run.wait_for_commit(20)
+        run.wait_for_commit(20, attempt=first)
         run.hurt(1)
         shrunk = wait_until(lambda: (lambda now: now if now.get("worldSize") == 1 else None)(run.job_status()), "a world of one")
         self.assertIn("1 member is missing", shrunk["message"])

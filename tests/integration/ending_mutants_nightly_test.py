@@ -30,8 +30,8 @@ MUTANTS = {
         r"message, timeouts_\.poll, leaves\)", "message, timeouts_.poll, {})"),
     "requests of a step before that one of this step takes the place of": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
-        r"when == TakesEffect::kAtOnce && due_requests_\.requests\.is_empty\(\)",
-        "when == TakesEffect::kAtOnce"),
+        r"when == EffectTime::kAtOnce && due_requests_\.requests\.is_empty\(\)",
+        "when == EffectTime::kAtOnce"),
     "requests that were resumed and that no rank is told": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
         r"(exchanged_requests_ = std::exchange\(requests_of_step_, \{\}\);\n  return )known;",
@@ -47,8 +47,8 @@ MUTANTS = {
     "a leave whose last words are lost": (
         of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"  std::fflush\(nullptr\);\n", ""),
     "a leave for which all must be in the way": (
-        of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"return std::any_of\(",
-        "return !list.empty() && std::all_of("),
+        of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"return std::ranges::any_of\(",
+        "return !conditions.list.empty() && std::ranges::all_of("),
     "a return before the end that completes the run": (
         of_session("TrainReturnsTest.*"), SESSION + "api/attempt_loop.cpp", r"      session\.refuse_early_return\(\);\n", ""),
     "an exception of the program behind which train() returns 0": (
@@ -56,10 +56,10 @@ MUTANTS = {
         "    static_cast<void>(code), session::report_exception("),
     "a caught end after which the function returns in peace": (
         of_session("TrainReturnsTest.*"), SESSION + "api/in_place.cpp",
-        r"  if \(thrown_\) std::rethrow_exception\(thrown_\);\n", ""),
+        r"  if \(last_exception_\) std::rethrow_exception\(last_exception_\);\n", ""),
     "a caught end after which the loop goes on": (
         of_session("TrainSwallowedTest.*"), SESSION + "api/in_place.cpp",
-        r"    if \(const auto swallowed = thrown_\) std::rethrow_exception\(swallowed\);\n", ""),
+        r"    if \(const auto swallowed = last_exception_\) std::rethrow_exception\(swallowed\);\n", ""),
     "a wait for news that is too short": (
         of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp",
         r"while \(!wait\.is_over\(clock_\.now\(\)\)\);", "while (clock_.now() < give_up);"),
@@ -73,7 +73,8 @@ MUTANTS = {
         r"if \(!pinned && pinned\.error\(\)\.kind\(\) == ErrorKind::kNoSpace\)", "if (false)"),
     "a wish that a resume at the end forgets": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
-        r"due_requests_\.requests = std::exchange\(resumed_, \{\}\);\n  end_run", "due_requests_.requests = {};\n  end_run"),
+        r"due_requests_\.requests = std::exchange\(resumed_requests_, \{\}\);\n  end_run",
+        "due_requests_.requests = {};\n  end_run"),
     "a loop in place that goes on after finish()": (
         of_session("InPlaceTest.FinishEndsTheLoopAndTheRun"), SESSION + "api/in_place.cpp", r"return !is_over\(\);",
         "return true;"),
@@ -90,13 +91,14 @@ MUTANTS = {
         of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp",
         r" && snapshot_->world_size == assignment\.world_size;", ";"),
     "a generator that is seeded by its rank and no fresh start saves": (
-        of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp", r"state\.seeded\.contains\(name\) \|\| ", ""),
+        of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp", r"state\.seeded_tensors\.contains\(name\) \|\| ",
+        ""),
     "a parameter that only begins in what is tracked": (
         of_session("TrainUntracked.*:TrackedObjects.*"), SESSION + "state/tracked_objects.cpp",
         r"std::prev\(next\)->second, begin \+ changed\.memory\.bytes\)", "std::prev(next)->second, begin + 1)"),
     "an exit with 0 in the loop that is a success": (
         of_session("InPlaceTest.*"), SESSION + "shutdown/exit_watch.cpp",
-        r"if \(is_own_thread\) exit_now\(find_code\(\)\);", "if (is_own_thread) return;"),
+        r"if \(is_own_thread\) exit_now\(find_exit_code\(\)\);", "if (is_own_thread) return;"),
     "an exit with 0 of another thread that is taken for one of the training thread": (
         of_session("InPlaceTest.ExitWithZero*"), SESSION + "shutdown/exit_watch.cpp",
         r"is_own_thread = exit_handler_state\(\)\.thread == [^;]*;", "is_own_thread = true;"),
@@ -108,7 +110,7 @@ MUTANTS = {
         r"  if \(exit_handler_state\(\)\.process != ::getpid\(\)\) return;\n", ""),
     "a complete run whose exit is refused": (
         of_session("InPlaceTest.*"), SESSION + "shutdown/exit_watch.cpp",
-        r"  exit_handler_state\(\)\.find_code = nullptr;\n  exit_handler_state\(\)\.process = 0;\n", ""),
+        r"  exit_handler_state\(\)\.find_exit_code = nullptr;\n  exit_handler_state\(\)\.process = 0;\n", ""),
     "a forked child that trains on": (
         ("session_begin_test", "ForkedSessionTest.*"), SESSION + "shutdown/exit_watch.cpp",
         r"if \(watched_one == 0 \|\| watched_one == ::getpid\(\)\) return;", "if (watched_one != 1) return;"),

@@ -9,7 +9,7 @@ import subprocess
 
 from decisions import check_same, read_decisions
 from format_reader import read_newest
-from local_run import LocalRun, wait_until
+from local_run import LocalRun, is_running, wait_until
 
 LINE = re.compile(r"^attempt (\d+) rank (\d+) step (\d+) (.*)$", re.M)
 RESULT = re.compile(r"^(?:weights|the generator) .*$", re.M)
@@ -89,7 +89,7 @@ class ExampleRun(LocalRun):
         pids = self.pids()
         self.process.kill()
         self.process.wait()
-        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "members to end by themselves")
+        wait_until(lambda: not any(is_running(pid) for pid in pids), "members to end by themselves")
         self.start("--", *self.words)
 
     def hand_over(self, chance, attempt):

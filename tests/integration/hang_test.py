@@ -90,7 +90,8 @@ class Hang(unittest.TestCase):
                 # On a busy machine rank 0 comes later than the one that hangs to the collective in which it waits.
                 self.assertGreater(ledger["hung"], ALLOWED_SECONDS / 2, ledger)
                 phases = run.job_status()["lastDisruption"]["phases"]
-                self.assertGreater(phases["detectSeconds"], ALLOWED_SECONDS, phases)
+                # It was more, and the status has whole milliseconds.
+                self.assertGreaterEqual(phases["detectSeconds"], ALLOWED_SECONDS, phases)
 
     def test_to_blame_is_the_one_that_is_not_in_the_collective(self):
         for phase in ("data", "compute"):

@@ -17,10 +17,11 @@ class InPlace(unittest.TestCase):
     def test_a_kill_of_one_starts_all_again_from_the_last_commit(self):
         self.run_.start()
         self.run_.wait_for_commit(50)
-        survivor = self.run_.pids_of(1)
+        survivor = wait_until(lambda: self.run_.pids_of(1), "the survivor in the status")
         self.run_.hurt(0)
         wait_until(lambda: {(2, 0), (2, 1)} <= {line[:2] for line in self.run_.lines()}, "both ranks to go on")
-        self.assertNotEqual(self.run_.pids_of(1), survivor, "the survivor ended, and was started again")
+        # The status may be stored later than the lines.
+        wait_until(lambda: self.run_.pids_of(1) not in ([], survivor), "the survivor to have ended and to be started again")
         self.run_.let_pass(STEPS)
         code, output = self.run_.finish()
         self.assertEqual(code, 0, output)

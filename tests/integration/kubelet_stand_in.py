@@ -126,7 +126,8 @@ class KubeletStandIn:
             self.running[uid]["process"].wait()
 
     def process_of(self, pod_name):
-        return next(run["process"] for run in self.running.values() if run["name"] == pod_name)
+        runs = list(self.running.values())  # at once: the thread may add another one
+        return next(run["process"] for run in runs if run["name"] == pod_name)
 
     def close(self):
         self.is_over.set()

@@ -1,6 +1,7 @@
 """`ratoon launch` of several processes outside of a job: what it prints, where it keeps its files, and that all processes leave
 together at a time limit."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -50,14 +51,16 @@ class LaunchWorld(unittest.TestCase):
         return found
 
     def assert_all_lines_in(self, output, folder):
-        """Each line that a process printed is there once, whole, in its order and with the number of its process."""
+        """Each line that a process printed is there once, whole, in its order and with the number of its process. One that the
+        failure of another ended before it printed has an empty log."""
         shown = {}
         for line in output.splitlines():
             if found := re.match(r"\[(\d+)\] (.*)", line):
                 shown.setdefault(int(found[1]), []).append(found[2])
         printed = {}
         for (process, _), lines in self.logs(folder).items():
-            printed.setdefault(process, []).extend(lines)
+            if lines:
+                printed.setdefault(process, []).extend(lines)
         self.assertEqual(sorted(shown), sorted(printed))
         for process, lines in printed.items():
             self.assertEqual(shown[process], lines)
@@ -94,7 +97,10 @@ class LaunchWorld(unittest.TestCase):
         self.process.stdout.readline()
         self.process.stdout.close()
         self.assertEqual(self.finish(), 0)
-        for lines in self.logs(self.root / "run").values():
+        # Of each process the last start: one that a busy machine keeps silent for three seconds is started again.
+        newest = {process: lines for (process, _), lines in self.logs(self.root / "run").items()}
+        self.assertEqual(sorted(newest), [0, 1])
+        for lines in newest.values():
             self.assertIn("done: 60 steps, sum 1770", lines)
 
     def test_its_files_are_beside_the_save_folder_and_not_in_the_working_directory(self):
@@ -129,7 +135,8 @@ class LaunchWorld(unittest.TestCase):
         if self.process.poll() is None:
             children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
             for pid in children[1:2]:
-                os.kill(int(pid), signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # the limit may have come meanwhile
+                    os.kill(int(pid), signal.SIGKILL)
         code = self.finish()
         has_time = code == 80 and "attempt 2 trains with 3 processes" in self.output() and "killed" not in self.output() \
             and len(re.findall(r"left because of the time limit of \w+ at step \d+, which is saved", self.output())) == 3

@@ -33,7 +33,7 @@ MUTANTS = {
         of_core("AMemberWhoseProgram*"), CORE + "loss/silence.cpp", r"if \(now - member\.heard >= mass_limit\)", "if (false)"),
     "a grace that a repeated deletion takes back": (
         of_core("AMemberWithANotice*"), CORE + "members/notice.cpp",
-        r"if \(std::ranges::find\(seen\.pods_with_grace, [^;]*;", ""),
+        r"if \(std::ranges::find\(seen\.pod_uids_with_grace, [^;]*;", ""),
     "a grace that the next decision does not know of": (
         of_core("AMemberWithANotice*"), CORE + "decision.cpp", r" && removal->has_grace", " && removal->has_grace && false"),
     "a program that was told to leave and counts as ended by itself": (
@@ -108,7 +108,7 @@ MUTANTS = {
         of_core("TheSameFailure*"), CORE + "loss/fault/repeated_fault.cpp", r" \|\| !api::reports_steps\(seen\.job\.spec\)", ""),
     "a command that the launcher does not start": (
         of_pods("TheLauncherIs*"), "operator/kube/pods/member_container.cpp",
-        r"if \(api::uses_launcher\(job\.spec\)\) launch_command\(container\);", ""),
+        r"if \(api::uses_launcher\(job\.spec\)\) wrap_command_in_launcher\(container\);", ""),
     "a pod into which nothing copies the launcher": (
         of_pods("TheLauncherIs*"), "operator/kube/pods/member_pod.cpp",
         r"if \(api::uses_launcher\(job\.spec\)\) add_launcher\(spec, settings\);", ""),

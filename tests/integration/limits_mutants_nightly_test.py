@@ -52,15 +52,16 @@ MUTANTS = {
     "a port of metrics that a server has": (
         of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp", r"if \(!is_port_free\(port\)\) return false;", ""),
     "a rest that ends in the middle of a save": (
-        core("Suspend.*"), CORE + "policy/save_time.cpp", r"return std::max<Duration>\(kSaveTimeoutMin, [^;]*;",
+        core("Suspend.*"), CORE + "policy/save_time.cpp", r"return std::max<Duration>\(kSaveTimeoutMin,\s+[^;]*;",
         "return kSaveTimeoutMin;"),
     "saves that take years": (
         core("Suspend.*"), CORE + "policy/save_time.cpp", r"std::min<Duration>\((from_seconds\([^;]*\)), kSaveDurationMax\);",
         r"\1;"),
     "a new leader that ends a save of which it was not told": (
-        core("Suspend.*"), CORE + "policy/suspend.cpp", r"if \(!is_all_heard\(seen, status\)\) return std::nullopt;", ""),
+        core("Suspend.*"), CORE + "policy/suspend.cpp", r"if \(!have_all_members_reported\(seen, status\)\) return std::nullopt;",
+        ""),
     "a save on notice in the way of the hand-over's": (
-        core("Notice.*"), CORE + "world/announce.cpp", r"is_ready \|\| has_time_for_two_saves\([^;]*\)\) \+\+", "true) ++"),
+        core("Notice.*"), CORE + "world/announce.cpp", r"is_ready \|\| has_time_for_two_saves\([^;]*\)\)\s+\+\+", "true) ++"),
     "a wish to begin anew that is heard at each look": (
         core("FreshStart.*"), CORE + "world/fresh_start.cpp", r"is_first_look && job\.spec", "job.spec"),
     "another run's checkpoint taken for this one's": (

@@ -87,7 +87,7 @@ MUTANTS = {
     "a pod that no node takes, without a report": (
         core("*"), CORE + "status/waiting_reason.cpp", r"describe_unplaced_pod\(seen, members\) \+\s+", ""),
     "a node without connections that the status does not name": (
-        core("UnreachableTest.*"), CORE + "status/waiting_reason.cpp", r"describe_avoided_node\(status\) \+ ", ""),
+        core("UnreachableTest.*"), CORE + "status/waiting_reason.cpp", r" \+ describe_avoided_node\(status\)", ""),
     "an image that is missing, without a report": (
         core("*"), CORE + "status/waiting_reason.cpp", r"describe_unstarted_container\(seen, members\) \+\s+", ""),
     "a scheduler that does not run, and a silent wait": (
@@ -97,7 +97,7 @@ MUTANTS = {
     "a failure that ends the job and is not counted": (
         core("ReplaceLost.*"), CORE + "members/roster.cpp", r"    \+\+change\.restarts\.application;\n", ""),
     "an outage that ends a job which set no limit": (
-        core("Backoff.*"), CORE + "loss/losses.cpp", r" && !policy\.is_losses_max_given", " && false"),
+        core("Backoff.*"), CORE + "loss/losses.cpp", r" && !policy\.is_losses_without_step_max_set", " && false"),
     "a world that stalls for an operator that did not hear it": (
         core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp", r"if \(is_heard && local_rank", "if (local_rank"),
     "a world that stalls while it is silent": (

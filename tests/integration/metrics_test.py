@@ -1,6 +1,7 @@
 """/metrics of each process of a local run, as Prometheus reads it: over HTTP, at the port that status.json and `ratoon status`
 name."""
 
+import http.client
 import os
 import pathlib
 import re
@@ -60,8 +61,8 @@ class Metrics(unittest.TestCase):
         def try_to_look():
             try:
                 return look()
-            except OSError:
-                return None  # a process that has not begun to train
+            except (OSError, http.client.HTTPException):
+                return None  # a process that has not begun to train, or ends in the middle of its answer
         return wait_until(try_to_look, f"four processes that train in attempt {attempt}")
 
     def test_each_process_has_a_port_and_shows_the_run(self):

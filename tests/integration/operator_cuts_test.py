@@ -106,7 +106,8 @@ class Cuts(unittest.TestCase):
         self.assertEqual((after["attempt"], after["restarts"]), (before["attempt"], before["restarts"]), "nothing was lost")
         self.assertEqual(len(self.cluster.kubelet.running), 2)
         lost = self.lose_one()  # and it is as good as before
-        self.expect_mended(lost)
+        # On a busy machine it may lose its lease, and end, between the announcement of a world and its beginning.
+        self.expect_mended(lost, attempts=2)
 
     def newest_step(self):
         """By what the trainers print."""

@@ -30,7 +30,7 @@ MUTANTS = {
     "a wait that a cut between members explains and that counts as a hang": (
         "loss/hang.cpp", r" &&\s+!find_unreachable\(seen, now\)\.is_any_reported", ""),
     "a member that fell silent and is called unreachable": (
-        "loss/unreachable.cpp", r"are_heard_since_ = are_heard_since_ && [^;]*;", ""),
+        "loss/unreachable.cpp", r"are_heard_since_ =\s+are_heard_since_ && [^;]*;", ""),
     "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r",\s+due\.time_ends_at, ", ", "),
     "a forgotten requeue: the release of nodes": ("reconcile.cpp", r"release_due, ", ""),
     "a forgotten requeue: the end of the pause after a release": (
@@ -120,7 +120,7 @@ MUTANTS = {
     "a failure that is told of a disruption": ("loss/last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
     "a pod that is deleted with grace and lost at once": (
         "members/roster.cpp", r"pod->is_deleting && !is_in_grace_period\(seen, \*pod\)", "pod->is_deleting"),
-    "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)\}\)", "})"),
+    "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end_time\(seen\)\}\)", "})"),
     "a zone that is judged node by node": ("loss/silence.cpp", r"if \(!zone\.empty\(\) && places > 1\) [^;]*;", "(void)places;"),
     "losses that are weighed one by one": (
         "loss/silence.cpp", r"silence > [^?]* \? activity\.fading : activity\.talking", "activity.talking"),
@@ -133,7 +133,7 @@ MUTANTS = {
         "loss/deadlines.cpp", r"seen\.listening_since \+ silence_limit\(seen\) \* kMassSilenceFactor", "now"),
     "a job that is failed by what its world does without": ("members/roster.cpp", r"part == LossScope::kBesideWorld \|\| ", ""),
     "a successor that failed and is made again at once": (
-        "policy/backoff.cpp", r"return pause_after\(policy, std::max[^;]*;", "return Duration(0);"),
+        "policy/backoff.cpp", r"return pause_after_crashes\(policy, std::max[^;]*;", "return Duration(0);"),
     "an end that its runtime does not know, taken for the program's": (
         "loss/classify.cpp", r"has_end_reason\(pod, kUnknown\) && ", "false && "),
     "conditions that forget their time": ("status/conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),

@@ -22,7 +22,7 @@ MUTANTS = {
         PODS, PLACEMENT, r"!is_tolerated\(tolerations, taint\)", "!taint.key.empty()"),
     "a toleration of another effect counts": (
         PODS, PLACEMENT, r" && \(effect\.empty\(\) \|\| effect == taint\.effect\)", ""),
-    "a term for a node with a taint": (PODS, PLACEMENT, r"if \(is_closed_to\(pod_spec, node\)\) continue;", ""),
+    "a term for a node with a taint": (PODS, PLACEMENT, r"if \(has_untolerated_taint\(pod_spec, node\)\) continue;", ""),
     "a node without pods of the job is not avoided": (PODS, PLACEMENT, r"disliked\.insert\(node\.name\);", "{}"),
     "a spread that favours the node that is disliked": (
         PODS, PLACEMENT, r"if \(disliked\.empty\(\)\)", "prefer_spread(pod_spec, job_uid);\n  if (disliked.empty())"),
@@ -49,7 +49,7 @@ MUTANTS = {
         RULES, NOTICE_RULES, r"if \(times\.ends_at && \*times\.ends_at <= wall_now\) return std::nullopt;", ""),
     "a forgotten requeue: the beginning of a notice": (
         ("operator_core_test", "Notice.ThatIsAnnouncedForLaterBeginsThen"), "operator/core/reconcile.cpp",
-        r"next_notice_of_nodes\(seen\),\s+", ""),
+        r"next_notice_time_of_nodes\(seen\),\s+", ""),
     "a platform that has less time than its documents say": (
         ("operator_core_test", "ProvidersWords.*"), "operator/core/members/built_in_notice_rules.cpp",
         r"(kAwsSpotLeaves = std::chrono::seconds)\(120\)", r"\1(30)"),

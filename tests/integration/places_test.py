@@ -302,7 +302,8 @@ class Places(S3Test):
         away = []
         env, _ = self.proxy(meddle=lambda request: ([], lambda _: (BUSY, "keep")) if away else [request])
         self.gate.let_pass(30)
-        running = self.start(60, *self.STORE, "--disk-timeout", 2, pause=20, attempts=1, env=env)
+        # So long the end waits for the store, and any write to the folder may take.
+        running = self.start(60, *self.STORE, "--disk-timeout", 10, pause=20, attempts=1, env=env)
         wait_until(lambda: self.manifests(), "a first copy")
         away.append(True)
         self.gate.let_pass(60)

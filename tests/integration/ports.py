@@ -1,7 +1,9 @@
 """Ports of loopback for servers that cannot choose one themselves, and for addresses where nothing answers.
 
 A port that is bound, closed and bound again may be another's in between. Those from here are outside of the range from which
-the kernel serves who asks for any port, and a lock on a file keeps each for the process that took it, until it ends."""
+the kernel serves who asks for any port, and from which `ratoon run` takes those of its members' /metrics: it would find one
+free at which the server of a test does not listen yet. A lock on a file keeps each for the process that took it, until it
+ends."""
 
 import fcntl
 import os
@@ -11,13 +13,16 @@ import tempfile
 
 LOCKS = pathlib.Path(tempfile.gettempdir()) / f"ratoon-test-ports-{os.getuid()}"
 COUNT = 8000
+# Those of our own servers begin at 9400, and from 10240 on `ratoon run` looks for free ones (operator/local/metrics_ports.cpp).
+END = 9000
 _held = {}  # port -> descriptor of its lock
 
 
 def candidates():
     """Below the kernel's own range, or above it where there is no room."""
     least, most = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
-    below, above = range(max(1025, least - COUNT), least), range(most + 1, min(65536, most + 1 + COUNT))
+    end = min(least, END)
+    below, above = range(max(1025, end - COUNT), end), range(most + 1, min(65536, most + 1 + COUNT))
     return below if len(below) >= len(above) else above
 
 

@@ -19,10 +19,11 @@ def of_session(tests):
 MUTANTS = {
     "a request to unpin that the next attempt makes again": (
         ("session_hooks_test", "TrainUnpinTest.*"), SESSION + "engine/program_requests.cpp",
-        r"  unpinned_ = std::move\(unpinned\);\n", "  for (const auto& one : unpinned) static_cast<void>(unpin(one.step));\n"),
+        r"  recorded_unpin_requests_ = std::move\(unpinned\);\n",
+        "  for (const auto& one : unpinned) static_cast<void>(unpin(one.step));\n"),
     "a request to unpin that only one checkpoint contains": (
-        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"  return unpinned_;\n",
-        "  static std::vector<checkpoint::UnpinnedStep> once;\n  return once = std::exchange(unpinned_, {});\n"),
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"  return recorded_unpin_requests_;\n",
+        "  static std::vector<checkpoint::UnpinnedStep> once;\n  return once = std::exchange(recorded_unpin_requests_, {});\n"),
     "an epoch that begins again after a resume within it": (
         ("session_hooks_test", "*TrainEpochsTest.*"), SESSION + "engine/engine_begin.cpp",
         r"if \(resumed \? resumed->begins_epoch : position\.samples % position\.epoch_samples == 0\)",
@@ -39,7 +40,8 @@ MUTANTS = {
     "a sum of integers that overflows": (
         ("sums_test", "SummedNumbers.*"), SESSION + "sums/summed_numbers.cpp", r"if \(bad != sums\.end\(\)\)", "if (false)"),
     "a rank that adds up numbers of another type": (
-        ("sums_test", "SummedNumbers.*"), SESSION + "sums/summed_numbers.cpp", r" \|\| call\.type != name_of_type\(own_\)", ""),
+        ("sums_test", "SummedNumbers.*"), SESSION + "sums/summed_numbers.cpp",
+        r" \|\| call\.type != name_of_type\(own_numbers_\)", ""),
     "rank 0, which does not call and is not named": (
         ("sums_test", "RankSumsTest.*"), SESSION + "sums/rank_sums.cpp", r"note\(0, \*call == [^;]*;", ""),
     "an end of the function by std::terminate() that counts as an error of the program": (
@@ -81,7 +83,7 @@ MUTANTS = {
     "the end of a run at which each rank leaves alone": (
         ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp", r" && \(first == nullptr \|\| !first->ends_run\);", ";"),
     "a time limit that begins anew with each process": (
-        of_rules("KnownEnds.*"), "agent/src/preemption/notices.cpp", r"if \(ends\.time_limit_since\) began = [^;]*;", ""),
+        of_rules("KnownDeadlines.*"), "agent/src/preemption/notices.cpp", r"if \(ends\.time_limit_since\) began = [^;]*;", ""),
     "two machines whose launches have one name": (
         of_session("LauncherVariables.*"), SESSION + "options/launch_names.cpp",
         r'if \(!is_on_one_machine\) return name;', "if (true) return name;"),
@@ -96,13 +98,13 @@ MUTANTS = {
         of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp", r" \|\| !is_from_mpirun;", " || true;"),
     "a rank of mpirun that takes the place of a Slurm step's daemon": (
         of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp",
-        r"if \(is_from_mpirun\) return", "if (is_from_mpirun && !is_slurm_step(variables)) return"),
+        r"if \(is_from_mpirun\)\s+return", "if (is_from_mpirun && !is_slurm_step(variables)) return"),
     "a launch of the program's that the launcher's variables replace": (
-        of_rules("GroupOptionsTest.*"), SESSION + "options/options.cpp", r"if \(session::is_filled\([^;]*;", ""),
+        of_rules("GroupOptionsTest.*"), SESSION + "options/options.cpp", r"if \(session::is_group_set\([^;]*;", ""),
     "a launch of the program's without a name": (
         of_rules("GroupOptionsTest.*"), SESSION + "options/check_group.cpp", r"if \(group\.name\.empty\(\)\)", "if (false)"),
     "a flag of the program that Ratoon takes": (
-        of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r" \|\| is_of_program\(word, rules\)", ""),
+        of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r" \|\| is_program_flag\(word, rules\)", ""),
     "a prefix that the program's own flag overrides": (
         of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r" && !is_overridden\)", ")"),
     "an unknown flag of Ratoon that nothing reads": (
@@ -120,7 +122,7 @@ MUTANTS = {
         r"if \(is_of_another_launch\) return [^;]*;", "if (options.group.rank != 0) return beside;"),
     "a call of another launch that is swept while its rank waits": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
-        r" && !may_hold_living_call\(at->path\(\)\)\)", ")"),
+        r" && !may_have_call_of_running_process\(at->path\(\)\)\)", ")"),
     "two launches in one folder of the meeting": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
         r"if \(name != group\.name\) name \+= [^;]*;", ""),
@@ -129,7 +131,7 @@ MUTANTS = {
         r"options\.unauthenticated_connections_max = kConnectionsMax;", "options.connections_max = kConnectionsMax;"),
     "an epoch whose tail comes after its last step": (
         of_session("*EpochsTest*"), "agent/include/ratoon/session/epochs.h",
-        r"if \(of_->epoch_->is_over\(\)\) \{", "if (false) {"),
+        r"if \(batches_->epoch_->is_over\(\)\) \{", "if (false) {"),
     "a best value whose step is not saved": (
         of_session("EngineAsks*"), SESSION + "engine/engine.cpp", r" \|\| is_best \|\|", " ||"),
     "a later rank 0 that does not know the best values": (

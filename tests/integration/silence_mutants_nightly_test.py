@@ -58,7 +58,8 @@ MUTANTS = {
     "a recovery that begins with the decision": (
         core("Recovery.*"), CORE + "status/recovery.cpp", r"last_message_time_of\(seen, losses\.front\(\), now\)", "now"),
     "a recovery that ends with its operator": (
-        core("TakeOverTest.*"), CORE + "status/recovery.cpp", r"decision\.recovery = resume_watch\([^;]*;", "open.reset();"),
+        core("TakeOverTest.*"), CORE + "status/recovery.cpp", r"decision\.recovery = resume_measurement\([^;]*;",
+        "open.reset();"),
     "a recovery with further losses that names only the last member": (
         core("TakeOverTest.*"), CORE + "status/recovery.cpp", r"if \(first != next\.open\.member\)", "if (false)"),
     "a recovery that names its first member once for each further loss": (
@@ -66,7 +67,7 @@ MUTANTS = {
         "open.member;"),
     "a start deadline without a decision at its moment": (
         core("FindSilent.*"), CORE + "loss/silence.cpp",
-        r"if \(deadline > Duration\(0\)\) check_no_later_than\(lost_at, result\);",
+        r"if \(deadline > Duration\(0\)\) schedule_check\(lost_at, result\);",
         ""),
     "a wake that comes later than another one": (
         core("*"), CORE + "wake_time.cpp", r"std::min\(due, decision\.wake_at\.value_or\(due\)\)", "due"),
@@ -80,11 +81,11 @@ MUTANTS = {
     "a starting member that counts as one of a world whose assignments were never sent": (
         core("FindSilent.*"), CORE + "loss/silence.cpp", r"\(!sits \|\| process\.join_request\)", "!sits"),
     "a member of the last world that a new leader does not miss while the next world forms": (
-        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_world_forgotten\(seen\) : member\.has_been_in_world",
-        "is_world_forgotten(seen) : false"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_world_unknown\(seen\) : member\.has_been_in_world",
+        "is_world_unknown(seen) : false"),
     "a starting member that a new leader judges as one of the last world": (
-        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_world_forgotten\(seen\) : member\.has_been_in_world",
-        "is_world_forgotten(seen) : true"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_world_unknown\(seen\) : member\.has_been_in_world",
+        "is_world_unknown(seen) : true"),
 }
 
 

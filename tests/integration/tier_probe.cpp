@@ -169,7 +169,7 @@ int load(const Words& words) {
 int begin_from(const std::string& load_path) {
   const auto source = open_load_path(load_path, store_options);
   if (!source) return fail(source.error());
-  const auto tensors = load_rank(*source, Rank(0));
+  const auto tensors = load_tensors_of_rank(*source, Rank(0));
   if (!tensors) return fail(tensors.error());
   const std::string& bytes = tensors->at("w").bytes;
   if (bytes != bytes_of(source->id, Rank(0), bytes.size())) return 3;

@@ -46,7 +46,7 @@ MUTANTS = {
     "a refusal is kept as an answer": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp",
         r"  if \(identity\) \{\n([^\n]*\n){2}  \}\n[^\n]*forget_answer\(key\);",
-        "  const std::lock_guard lock(mutex_);\n"
+        "  const MutexLock lock(mutex_);\n"
         "  answers_.keep(key, {.identity = identity.value_or(kube::TokenIdentity()), .time = asked});"),
     "a refused token that stays accepted": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"== ErrorKind::kPermissionDenied\) forget_answer\(key\);",

@@ -69,6 +69,10 @@ class Manners(unittest.TestCase):
         """{pod: its first process}"""
         return {member["name"]: member["pids"][0] for member in run.status()["members"] if member["pids"]}
 
+    def pid_of(self, run, member):
+        """Once the status has it: where the disk is slow, it comes later than a checkpoint."""
+        return wait_until(lambda: self.members_of(run).get(member), f"{member} in the status")
+
     def test_nohup_keeps_a_run_when_its_terminal_goes(self):
         run = self.make_run(held_at=20)
         process = self.open_run(run, stdout=subprocess.DEVNULL,
@@ -91,8 +95,7 @@ class Manners(unittest.TestCase):
         with open(theirs, "wb", buffering=0) as pipe:
             process = self.open_run(run, stdout=pipe)
         run.wait_for_commit(10)
-        before = self.members_of(run)
-        os.kill(before["counter-worker-1-i0"], signal.SIGKILL)
+        os.kill(self.pid_of(run, "counter-worker-1-i0"), signal.SIGKILL)
         wait_until(lambda: "counter-worker-1-i1" in self.members_of(run), "a member in the place of the one that was killed")
         process.send_signal(signal.SIGINT)
         wait_until(lambda: not self.members_of(run), "the members to leave")
@@ -131,8 +134,9 @@ class Manners(unittest.TestCase):
             os.chown(run.root, OTHER_USER, OTHER_USER)
         process = self.open_run(run, stdout=subprocess.PIPE, text=True, **as_user)
         run.wait_for_commit(10)
+        member = self.pid_of(run, "counter-worker-1-i0")
         subprocess.run(["prlimit", f"--pid={process.pid}", "--nproc=1:"], check=True, **as_user)
-        os.kill(self.members_of(run)["counter-worker-1-i0"], signal.SIGKILL)
+        os.kill(member, signal.SIGKILL)
         said = []
         for line in process.stdout:
             said.append(line)
@@ -213,11 +217,12 @@ class Manners(unittest.TestCase):
         process = self.open_run(run, stdout=subprocess.DEVNULL,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
         run.wait_for_commit(10)
-        environment = pathlib.Path(f"/proc/{next(iter(self.members_of(run).values()))}/environ").read_bytes().split(b"\0")
+        member = self.pid_of(run, "counter-worker-1-i0")
+        environment = pathlib.Path(f"/proc/{member}/environ").read_bytes().split(b"\0")
         url = next(item for item in environment if item.startswith(b"RATOON_COORDINATOR_URL=")).decode()
         port = int(url.rsplit(":", 1)[1])
         strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(120)]
-        os.kill(self.members_of(run)["counter-worker-1-i0"], signal.SIGKILL)
+        os.kill(member, signal.SIGKILL)
         wait_until(lambda: "counter-worker-1-i1" in self.members_of(run), "a member in the place of the one that was killed")
         run.let_pass(200)
         self.assertEqual(process.wait(), 0)

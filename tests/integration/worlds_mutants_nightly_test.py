@@ -22,7 +22,8 @@ MUTANTS = {
         core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r"return unheard != 0;", "return false;"),
     "a list that is asked for anew with each decision": (
         core("NotedCheckpoint.*"), CORE + "world/form_world.cpp",
-        r"return is_asked && !is_any_completion_new\(seen, members\) \? \*seen\.lists_valid_from : now;", "return now;"),
+        r"return is_asked && !is_any_completion_new\(seen, members\) \? \*seen\.checkpoint_lists_valid_from : now;",
+        "return now;"),
     "a list that was asked for, took long to read, and is old": (
         core("NotedCheckpoint.*"), CORE + "world/form_world.cpp",
         r"  if \(is_any_list_requested\(seen, processes\)\) return false;\n", ""),
@@ -57,7 +58,8 @@ MUTANTS = {
     "steps that no weights have and that count": (
         core("*"), CORE + "world/form_world.cpp", r"status\.step = resumed;", ""),
     "a world that is not told of the losses of its run": (
-        core("Reconcile.*"), CORE + "world/form_world.cpp", r"seat\.assignment\.losses = losses_of\(status\.restarts\);", ";"),
+        core("Reconcile.*"), CORE + "world/form_world.cpp", r"seat\.assignment\.losses = run_losses_of\(status\.restarts\);",
+        ";"),
     "nodes that are freed at once": (
         core("ReleaseNodes.*"), CORE + "world/release_nodes.cpp", r"if \(due <= seen\.wall_now\)", "if (true)"),
     "a pause that all jobs have in common": (

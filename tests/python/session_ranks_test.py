@@ -148,12 +148,15 @@ class Ranks(Jobs):
 
 # A collective of another library notices a loss before the session does, within a call of the session.
 LOSS = """
-import os, sys, ratoon
+import os, pathlib, sys, time, ratoon
 def learn(session):
     def collective(name):
         if name == {where!r} and session.attempt == 1 and session.steps_done >= 3:
             if session.rank == 1:
+                while not os.path.exists({met!r}):  # a slow rank 0 would notice the loss before it is here, or before it begins
+                    time.sleep(0.001)
                 os.kill(os.getpid(), 9)
+            pathlib.Path({met!r}).touch()
             {act}
     class Counts:
         def state_dict(self):
@@ -179,7 +182,8 @@ else:
 class Loss(Jobs):
     def lose_a_rank(self, where, act, *words):
         """What `ratoon run` and the members print, and the processes of rank 0."""
-        code, said = self.run_job(f"{where}-{len(act)}".replace("_", "-"), 2, LOSS.format(where=where, act=act), *words)
+        name = f"{where}-{len(act)}".replace("_", "-")
+        code, said = self.run_job(name, 2, LOSS.format(where=where, act=act, met=str(self.folder / f"{name}.met")), *words)
         self.assertEqual(code, 0, said)
         self.assertNotIn("exit code 1;", said)
         processes = re.findall(r"rank 0 attempt \d pid (\d+)", said)

@@ -28,7 +28,7 @@ class ScriptedLink final : public session::Link {
   }
   int listening_fd() const override { return 42; }
   std::string own_host() const override { return "10.0.0.7"; }
-  void note_position(const session::Position& position) override {
+  void note_position(const session::ProcessReport& position) override {
     clock.advance(look_takes);
     if (on_note) on_note();
     if (milestones.empty() || milestones.back() != position.milestone)
@@ -41,7 +41,7 @@ class ScriptedLink final : public session::Link {
   std::string reason() const override { return "because the test says so"; }
   session::ChangeSigns change_signs() const override { return signs; }
   session::CoordinatorRequests outside_requests() const override { return wants; }
-  Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
+  Result<void> complete(const session::ProcessReport&, const std::stop_token&) override { return {}; }
 
   ManualClock clock;
   Duration look_takes = std::chrono::milliseconds(1);
@@ -50,7 +50,7 @@ class ScriptedLink final : public session::Link {
   Timestamp changes{Duration::max()};  // from then on the world is another
   session::ChangeSigns signs;
   session::CoordinatorRequests wants;
-  session::Position noted;
+  session::ProcessReport noted;
   std::vector<session::Milestone> milestones;
 };
 

@@ -13,7 +13,7 @@
 namespace ratoon::fuzz {
 namespace {
 
-using history::Beginning;
+using history::FirstLine;
 using history::HistoryPosition;
 using history::Row;
 
@@ -34,9 +34,9 @@ std::string_view without_newline(std::string_view line) {
 }
 
 void check_line(std::string_view line) {
-  if (const auto beginning = history::decode_beginning(line)) {
+  if (const auto beginning = history::decode_first_line(line)) {
     const std::string again = history::encode(*beginning);
-    require(history::decode_beginning(without_newline(again)).value() == *beginning);
+    require(history::decode_first_line(without_newline(again)).value() == *beginning);
     require(!beginning->after || beginning->after->attempt < beginning->attempt);
   } else {
     require_sentence(beginning.error());
@@ -69,10 +69,10 @@ std::optional<Row> newest_by_reading_all(std::string_view file, std::string_view
 // The intact file is read whole, row by row, after the file from which it goes on.
 void check_join(std::string_view sound) {
   const auto lines = lines_of(sound);
-  const Beginning first = history::decode_beginning(lines.front()).value();
+  const FirstLine first = history::decode_first_line(lines.front()).value();
   const Row row{.kind = "step", .step = 7, .at = {}, .values = {{"loss", 0.5}}};
   const auto before = [&](Attempt attempt) {
-    return history::encode(Beginning{.attempt = attempt, .after = std::nullopt}) + history::encode(row);
+    return history::encode(FirstLine{.attempt = attempt, .after = std::nullopt}) + history::encode(row);
   };
   const auto read = [&](Attempt attempt) -> Result<std::string> {
     return attempt == first.attempt ? std::string(sound) : before(attempt);

@@ -88,13 +88,13 @@ void check_lease(const json& object) {
   constexpr std::uint32_t kNumberMax = std::numeric_limits<std::int32_t>::max();
   const Lease read = read_lease(object);
   json taken = object.is_object() ? object : json::object();
-  taken.merge_patch(acquire_lease(read, "me", std::chrono::seconds(6), WallTime{}));
+  taken.merge_patch(make_lease_acquire_patch(read, "me", std::chrono::seconds(6), WallTime{}));
   const Lease mine = read_lease(taken);
   require(mine.holder == "me" && mine.duration_seconds == 6);
   require(mine.transitions == std::min(read.transitions, kNumberMax - 1) + 1);
-  taken.merge_patch(renew_lease(mine, WallTime{}));
+  taken.merge_patch(make_lease_renew_patch(mine, WallTime{}));
   require(read_lease(taken) == mine);
-  taken.merge_patch(release_lease(mine, WallTime{}));
+  taken.merge_patch(make_lease_release_patch(mine, WallTime{}));
   require(read_lease(taken).holder.empty());
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "agent/src/objects/cache/cache_name.h"
-#include "agent/src/objects/credentials/served_credentials.h"
+#include "agent/src/objects/credentials/http_credentials.h"
 #include "agent/src/objects/credentials/shared_files.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/percent.h"
@@ -48,7 +48,7 @@ void check_replies(std::string_view bytes) {
   }
   const auto role = decode_assumed_role(bytes);
   require(role ? role->expires_at.has_value() : role.error().kind() == ErrorKind::kCorrupted);
-  const auto served = decode_served_credentials(bytes);
+  const auto served = decode_http_credentials(bytes);
   if (served) require(!served->access_key_id.empty() && served->expires_at.has_value());
 }
 

@@ -132,7 +132,7 @@ inline void store(const core::Decision& decision, const std::string& node, core:
   seen.job.status = decision.status;
   seen.world = decision.announcement.world;
   seen.recovery = decision.recovery;
-  seen.lists_valid_from = decision.announcement.lists_valid_from;
+  seen.checkpoint_lists_valid_from = decision.announcement.checkpoint_lists_valid_from;
   for (const auto& action : only<core::CreatePod>(decision)) {
     seen.pods.push_back(pod(action.pod.index, action.pod.incarnation));
     seen.pods.back().node = node;

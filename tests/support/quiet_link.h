@@ -12,11 +12,11 @@ class QuietLink : public session::Link {
   }
   int listening_fd() const override { return -1; }
   std::string own_host() const override { return "127.0.0.1"; }
-  void note_position(const session::Position&) override {}
+  void note_position(const session::ProcessReport&) override {}
   session::WorldStatus world_status() const override { return session::WorldStatus::kGoOn; }
   std::string reason() const override { return ""; }
   session::CoordinatorRequests outside_requests() const override { return {}; }
-  Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
+  Result<void> complete(const session::ProcessReport&, const std::stop_token&) override { return {}; }
 };
 
 }  // namespace ratoon::test

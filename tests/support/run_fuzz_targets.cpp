@@ -80,8 +80,8 @@ void claim(std::string_view bytes) {
   const std::string again = encode_claim(known->owner, known->term, known->is_released);
   require(again == bytes && decode_claim(kNumber, again).value() == *known);
   const std::string& job = known->owner.job;
-  require(relation_of(job, job) == JobRelation::kSame);
-  require(relation_of(job, known->owner.start) == relation_of(known->owner.start, job));
+  require(compare_jobs(job, job) == JobRelation::kSame);
+  require(compare_jobs(job, known->owner.start) == compare_jobs(known->owner.start, job));
   // An owner whose sign of life was never seen is watched; an owner that released the place, or has been
   // silent for a lease, loses it.
   const ClaimTimes times;
@@ -89,7 +89,7 @@ void claim(std::string_view bytes) {
   require(judge_claim(newcomer, {.first = *known, .now = *known, .unchanged_duration = times.lease}, times) ==
           ClaimVerdict::kTake);
   const auto at_first = judge_claim(newcomer, {.first = *known, .now = *known}, times);
-  const bool is_free = known->is_released || relation_of(newcomer.job, job) == JobRelation::kSame;
+  const bool is_free = known->is_released || compare_jobs(newcomer.job, job) == JobRelation::kSame;
   require(at_first == (is_free ? ClaimVerdict::kTake : ClaimVerdict::kWatch));
 }
 

@@ -34,7 +34,7 @@ CODE = (
         }),
     Ban("a function with hidden state", r"\b(?:strtok|localtime|gmtime|ctime|asctime)\s*\(",
         "use the _r form: other threads call it too", PRODUCT),
-    Ban("a static object with a destructor", r"^ +static (?!constexpr |std::(?:once_flag|mutex|uint64_t) |"
+    Ban("a static object with a destructor", r"^ +static (?!constexpr |std::(?:once_flag|uint64_t) |Mutex |"
         r"(?:const )?NeverDestroyed<|(?:const )?(?:bool|int|auto|std::uint64_t|std::optional<std::uint64_t>) |\w+\* const )"
         r"(?:const )?[\w:<>, *()]+ \w+(?:;|\{| =)",
         "use NeverDestroyed of base/core: exit() destroys the object while other threads use it", PRODUCT,
@@ -154,9 +154,25 @@ CODE = (
     Ban("a macro", r"^[ \t]*#[ \t]*define\b", "use constexpr, a function or a template", LIBRARIES + ("cli/",), allowed={
         "base/contract/codec.cpp": "instantiates the codec of each message",
         "base/core/crc32c_x86.cpp": "an attribute that only GCC's spelling has",
+        "base/core/threads/mutex.h": "attributes that only Clang has",
         "agent/src/mds/format/hash.cpp": "how xxhash.h is told to be header-only",
         "base/core/xxh3.cpp": "how xxhash.h is told to be header-only",
     }),
+    Ban("a mutex without annotations", r"\bstd::(?:(?:recursive_|timed_|shared_)*mutex|condition_variable(?:_any)?|lock_guard|"
+        r"unique_lock|scoped_lock|shared_lock)\b",
+        "use Mutex, MutexLock and ConditionVariable of base/core/threads, and mark what they guard", PRODUCT + ("python/",),
+        allowed={
+            "base/core/threads/mutex.h": "what they are made of",
+            "base/core/threads/condition_variable.h": "what they are made of",
+            "base/core/fd_closed_on_fork.cpp": "locked before a fork and unlocked after it, in two functions",
+            "agent/include/ratoon/folder_dataset.h": "a header that users see includes none of base/core",
+            "agent/include/ratoon/memory_dataset.h": "a header that users see includes none of base/core",
+            "agent/include/ratoon/record_dataset.h": "a header that users see includes none of base/core",
+            "agent/src/data/sets/folder/folder_dataset.cpp": "locks the mutex of such a header",
+            "agent/src/data/sets/memory_dataset.cpp": "locks the mutex of such a header",
+            "agent/src/data/sets/record_dataset.cpp": "locks the mutex of such a header",
+            "agent/src/torch/tracking/generators.cpp": "locks LibTorch's own mutex",
+        }),
     Ban("a C-style cast", r"(?<![\w>)])\(\s*(?:unsigned |signed )?(?:int|long|short|char|size_t|double|float|u?int\d+_t)\s*\*?\)"
         r"\s*[\w(&*]", "use static_cast, or braces where nothing is lost"),
     Ban("catching by value", r"\bcatch\s*\(\s*(?!\.\.\.)[^&()]*\)", "catch by const reference"),

@@ -62,7 +62,7 @@ REFUSALS = "agent/src/data/sets/refuse.*"  # which exit code a file has that a p
 LOADED_STATE = f"{AGENT_DATA}/stream/loaded_state.*"  # says on stderr that a load was for nothing
 _OBJECTS = "agent/src/objects"
 OBJECTS_WITH = {f"{_OBJECTS}/s3/protocol/sha256.*": "openssl",
-                f"{_OBJECTS}/credentials/served_credentials.*": "nlohmann_json"}
+                f"{_OBJECTS}/credentials/http_credentials.*": "nlohmann_json"}
 OBJECTS_PURE = tuple(f"{_OBJECTS}/{name}.*" for name in (
     "object_info", "object_key", "percent", "store_uri", "cache/cache_name", "cache/eviction", "remote/content_range",
     "remote/location", "remote/retry", "credentials/credentials", "credentials/freshness", "credentials/shared_files")) + (
@@ -99,7 +99,7 @@ HTTP_LINK = ("agent/src/session/link/coordinator_link.*", "agent/src/session/lin
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"
-                     for name in ("cuda_errors", "fault_decision", "fault_opinion", "missing_device", "xids"))
+                     for name in ("cuda_errors", "fault_decision", "suggested_action", "missing_device", "xids"))
 DEVICE_HEALTH = "agent/src/devices/health"
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores

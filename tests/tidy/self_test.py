@@ -143,6 +143,7 @@ class BannedSelfTest(SelfTest):
         "std::cout and friends": "std::cerr << 1;", "printing from a library": "std::printf(format);",
         "using namespace in a header": "using namespace std;", "std::getenv": "const char* v = std::getenv(name);",
         "code left out by the preprocessor": "#if 0\n#endif", "a macro": "#define ONE 1",
+        "a mutex without annotations": "std::mutex mutex;",
         "a C-style cast": "auto n = (int)text.size();", "catching by value": "catch (Error error) {}",
         "an open end": "// " + word("TO", "DO") + ": later",
         "a path of one machine": 'open("' + word("/ho", "me/ann/x") + '");',

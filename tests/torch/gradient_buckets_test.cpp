@@ -214,8 +214,8 @@ TEST(GradientBuckets, APieceHasGradientsOfOneModule) {
   ASSERT_EQ(buckets.pieces().size(), 3u);
   EXPECT_EQ(buckets.pieces()[0].numel(), 6);
   EXPECT_EQ(buckets.pieces()[1].numel(), 9);
-  EXPECT_EQ(buckets.piece_numbers().size(), 3u);
-  EXPECT_EQ(buckets.piece_numbers().data() + 3, buckets.extra_numbers().data());
+  EXPECT_EQ(buckets.values_per_piece().size(), 3u);
+  EXPECT_EQ(buckets.values_per_piece().data() + 3, buckets.extra_numbers().data());
   EXPECT_EQ(buckets.extra_numbers().size(), 2u);
   EXPECT_TRUE(buckets.fits(parameters, layout));
   EXPECT_FALSE(buckets.fits(parameters)) << "one module";

@@ -106,7 +106,7 @@ std::vector<std::size_t> order_after(const std::vector<std::size_t>& parameters,
   BucketSchedule turns({0, 1, 2, 3}, order);
   for (const std::size_t parameter : parameters) static_cast<void>(turns.mark_ready(parameter));
   std::vector<float> completed(4, 7.0F);
-  turns.write_completed(completed);
+  turns.write_completion_order(completed);
   return BucketSchedule::next_order(order, completed);
 }
 

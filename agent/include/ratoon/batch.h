@@ -67,10 +67,10 @@ class BatchColumn {
   ElementType type_ = ElementType::kBytes;
   std::size_t rows_ = 0;
   bool is_stacked_ = true;
-  std::vector<std::uint64_t> shape_;          // stacked: the number of rows, then the shape of a row
-  std::vector<std::uint64_t> offsets_;        // not stacked
-  std::vector<std::uint64_t> dimensions_;     // not stacked: the dimensions of all rows
-  std::vector<std::uint64_t> dimension_end_;  // not stacked: the end of each row's dimensions in dimensions_
+  std::vector<std::uint64_t> shape_;           // stacked: the number of rows, then the shape of a row
+  std::vector<std::uint64_t> offsets_;         // not stacked
+  std::vector<std::uint64_t> dimensions_;      // not stacked: the dimensions of all rows
+  std::vector<std::uint64_t> dimension_ends_;  // not stacked: the end of each row's dimensions in dimensions_
   std::shared_ptr<std::byte> memory_;
   std::size_t capacity_ = 0;
   std::size_t bytes_ = 0;

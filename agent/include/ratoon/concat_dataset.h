@@ -23,7 +23,7 @@ class ConcatDataset final : public Dataset {
   explicit ConcatDataset(std::vector<std::shared_ptr<const Dataset>> parts);
   [[nodiscard]] static std::shared_ptr<ConcatDataset> of(std::vector<std::shared_ptr<const Dataset>> parts);
 
-  [[nodiscard]] std::uint64_t size() const override { return ends_.back(); }
+  [[nodiscard]] std::uint64_t size() const override { return part_ends_.back(); }
   // If the joined data sets differ in a column's shape, the column has no fixed shape.
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
   // Returns a digest over the digests of the joined data sets, in their order.
@@ -38,12 +38,14 @@ class ConcatDataset final : public Dataset {
   // part_of() returns the index of the joined data set that has sample `id`, and first_of() the id of the
   // first sample of a joined data set.
   [[nodiscard]] std::size_t part_of(std::uint64_t id) const;
-  [[nodiscard]] std::uint64_t first_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
+  [[nodiscard]] std::uint64_t first_of(std::size_t part) const {
+    return part == 0 ? 0 : part_ends_[part - 1];
+  }
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> ids_of_parts(
       std::span<const std::uint64_t> ids) const;
 
   std::vector<std::shared_ptr<const Dataset>> parts_;
-  std::vector<std::uint64_t> ends_;
+  std::vector<std::uint64_t> part_ends_;
   std::vector<Column> columns_;
 };
 

@@ -106,8 +106,8 @@ class DataLoader {
   std::uint32_t world_size_;
   std::string purpose_;
   std::shared_ptr<data::LoaderPlan>
-      loader_plan_;         // prefetched batches; null: next() begins at the stream's position
-  std::uint64_t next_ = 0;  // the number of the batch that next() returns
+      loader_plan_;               // prefetched batches; null: next() begins at the stream's position
+  std::uint64_t next_batch_ = 0;  // the number of the batch that next() returns
   std::unique_ptr<data::BatchPrefetcher> prefetcher_;
 };
 

@@ -16,15 +16,15 @@ namespace ratoon {
 // of the program.
 class Interrupted {
  public:
-  explicit Interrupted(std::string why) : why_(std::move(why)) {}
+  explicit Interrupted(std::string why) : message_(std::move(why)) {}
   virtual ~Interrupted() = default;
   Interrupted(const Interrupted&) = default;
   Interrupted& operator=(const Interrupted&) = default;
 
-  [[nodiscard]] const char* what() const noexcept { return why_.c_str(); }
+  [[nodiscard]] const char* what() const noexcept { return message_.c_str(); }
 
  private:
-  std::string why_;
+  std::string message_;
 };
 
 // An error after which the process must end. train() prints the message and returns the exit code

@@ -106,7 +106,7 @@ class MdsDataset final : public Dataset {
 
  private:
   struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Parts> impl_;
 
  public:
   explicit MdsDataset(std::unique_ptr<Parts> parts);  // for open(): other code has no Parts

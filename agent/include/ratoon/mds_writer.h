@@ -101,7 +101,7 @@ class MdsWriter {
 
  private:
   struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Parts> impl_;
 };
 
 }  // namespace ratoon

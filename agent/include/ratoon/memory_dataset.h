@@ -84,7 +84,7 @@ class MemoryDataset final : public Dataset {
   std::uint64_t size_ = 0;
   std::vector<Column> columns_;
   std::vector<Array> arrays_;
-  std::vector<MemoryColumn> contents_;
+  std::vector<MemoryColumn> memory_columns_;
   mutable std::mutex mutex_;
   mutable std::string digest_;  // empty until the first call of digest(); guarded by mutex_
 };

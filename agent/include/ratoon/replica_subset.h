@@ -68,7 +68,7 @@ class ReplicaSubset {
   ReplicaSubsetOptions options_;
   std::uint64_t start_;
   std::uint64_t size_;
-  std::optional<Permutation> circle_;  // none: the order in which the samples are numbered
+  std::optional<Permutation> permutation_;  // none: the order in which the samples are numbered
 };
 
 }  // namespace ratoon

@@ -62,7 +62,7 @@ class SampleRandomScope {
   SampleRandomScope& operator=(const SampleRandomScope&) = delete;
 
  private:
-  SampleRandom* const outer_;
+  SampleRandom* const previous_;
 };
 
 }  // namespace ratoon

@@ -350,7 +350,7 @@ class Session {
   // destroys the object after the training function has returned or thrown.
   template <class T, class... Arguments>
   T& part(Arguments&&... arguments) {
-    auto& part = parts_[typeid(T)];
+    auto& part = owned_objects_[typeid(T)];
     if (!part) part = std::make_shared<T>(std::forward<Arguments>(arguments)...);
     return *static_cast<T*>(part.get());
   }
@@ -381,17 +381,17 @@ class Session {
   // Throws if the run is not at its end when the training function has returned.
   void refuse_early_return() const;
 
-  std::unique_ptr<AttemptLoop> attempts_;  // only in a session without train()
-  bool is_complete_ = false;               // complete() was called
-  bool has_explained_ = false;             // explain() was called, and returned
-  mutable bool has_left_ = false;          // the process is about to end
-  const int exceptions_ = std::uncaught_exceptions();
+  std::unique_ptr<AttemptLoop> attempt_loop_;  // only in a session without train()
+  bool is_complete_ = false;                   // complete() was called
+  bool has_checked_interruption_ = false;      // explain() was called, and returned
+  mutable bool is_process_ending_ = false;     // the process is about to end
+  const int uncaught_exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
   // The last exception that Ratoon threw on the training thread. If the training function catches this
   // exception, Ratoon throws it again when the step or the function ends.
-  mutable std::exception_ptr thrown_;
+  mutable std::exception_ptr last_exception_;
   const std::thread::id training_thread_ = std::this_thread::get_id();
-  std::map<std::type_index, std::shared_ptr<void>> parts_;
+  std::map<std::type_index, std::shared_ptr<void>> owned_objects_;
 };
 
 }  // namespace ratoon

@@ -127,8 +127,8 @@ class Stream : public Stateful {
   [[nodiscard]] bool is_position() const override { return true; }
   // Allows later calls of load_state() to load states that differ from the options in the fields that are
   // true in `differences`. The saved state of the stream lists each accepted difference.
-  void accept(const StreamOverride& differences) { accepted_ = differences; }
-  [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return differences_; }
+  void accept(const StreamOverride& differences) { allowed_differences_ = differences; }
+  [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return accepted_differences_; }
 
  private:
   void consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots);
@@ -144,8 +144,8 @@ class Stream : public Stateful {
   std::uint64_t cursor_ = 0;
   std::uint64_t batches_ = 0;
   std::uint64_t digest_ = 0;
-  StreamOverride accepted_;
-  std::vector<AcceptedDifference> differences_;
+  StreamOverride allowed_differences_;
+  std::vector<AcceptedDifference> accepted_differences_;
   mutable std::shared_ptr<data::LoadedState> loaded_;  // shared by copies until one of them is used
 };
 

@@ -101,8 +101,8 @@ class StreamReader {
   void fill_mixture(std::uint64_t first, std::span<Slot> slots) const;
 
   std::shared_ptr<const data::Plan> plan_;
-  mutable std::vector<Known> orders_;  // of the epochs that were used last
-  mutable std::shared_ptr<const data::MixtureBlock> block_;
+  mutable std::vector<Known> cached_orders_;  // of the epochs that were used last
+  mutable std::shared_ptr<const data::MixtureBlock> cached_block_;
 };
 
 }  // namespace ratoon

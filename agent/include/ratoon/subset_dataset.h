@@ -41,7 +41,7 @@ class SubsetDataset final : public Dataset {
   [[nodiscard]] std::uint64_t id_in_all(std::uint64_t id) const;
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
-  [[nodiscard]] std::span<const Column> columns() const override { return all_->columns(); }
+  [[nodiscard]] std::span<const Column> columns() const override { return whole_dataset_->columns(); }
   // Returns a digest of the whole data set's digest and the ranges.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
@@ -59,7 +59,7 @@ class SubsetDataset final : public Dataset {
   [[nodiscard]] std::uint64_t end_of(std::size_t range) const;
   [[nodiscard]] std::vector<std::uint64_t> ids_in_all(std::span<const std::uint64_t> ids) const;
 
-  std::shared_ptr<const Dataset> all_;
+  std::shared_ptr<const Dataset> whole_dataset_;
   std::vector<Range> ranges_;  // none is empty
   std::uint64_t size_ = 0;
 };

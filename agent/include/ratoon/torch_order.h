@@ -87,7 +87,7 @@ class DistributedSampler : public Stateful {
   // `samples` samples of the epoch are untrained.
   void advance(std::uint64_t samples);
   // Makes fetch() return again the samples that were fetched but not marked as trained.
-  void rewind() { fetched_ = progress_; }
+  void rewind() { fetched_rounds_ = progress_; }
 
   // position() returns the position of all ranks. seek() moves the sampler to a position, for example of a
   // run in Python (ratoon/torch_positions.h).
@@ -106,11 +106,12 @@ class DistributedSampler : public Stateful {
 
   DistributedSamplerOptions options_;
   std::uint64_t epoch_ = 0;
-  std::uint64_t start_ = 0;     // entries of the list that no round of this world contains: less than a round
+  std::uint64_t skipped_entries_ =
+      0;                        // entries of the list that no round of this world contains: less than a round
   std::uint64_t progress_ = 0;  // rounds that are trained
-  std::uint64_t fetched_ = 0;
+  std::uint64_t fetched_rounds_ = 0;
   // The epoch's list of samples, and the seed for which it was made.
-  mutable std::optional<std::pair<std::uint64_t, IndexList>> list_;
+  mutable std::optional<std::pair<std::uint64_t, IndexList>> index_list_;
 };
 
 // The Python package of the RandomSampler. torch and torchdata draw random numbers at different moments.

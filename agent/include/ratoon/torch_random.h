@@ -64,8 +64,8 @@ class TorchGenerator {
 
   std::uint64_t seed_;
   std::array<std::uint32_t, kWords> words_{};
-  std::uint32_t used_ = kWords;  // of words_; kWords: the next number makes new ones
-  bool is_fresh_ = true;         // no number was drawn yet; get_state() has a different form then
+  std::uint32_t used_words_ = kWords;  // of words_; kWords: the next number makes new ones
+  bool is_fresh_ = true;               // no number was drawn yet; get_state() has a different form then
 };
 
 // An immutable list of numbers. Each number of the list takes 4 bytes if all numbers are below 2^32,
@@ -88,14 +88,14 @@ class IndexList {
   IndexList(std::shared_ptr<const Owner> owner, std::span<const std::uint64_t> numbers, bool needs_checks);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  [[nodiscard]] std::uint64_t bytes() const { return size_ * (wide_ != nullptr ? 8 : 4); }
+  [[nodiscard]] std::uint64_t bytes() const { return size_ * (numbers64_ != nullptr ? 8 : 4); }
   // Returns a pointer that is equal for copies of one list.
   [[nodiscard]] const void* identity() const { return owner_.get(); }
 
   // `place` must be below size().
   [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const {
     if (needs_checks_) owner_->check(place);
-    return wide_ != nullptr ? wide_[place] : narrow_[place];
+    return numbers64_ != nullptr ? numbers64_[place] : numbers32_[place];
   }
 
   // For a permutation, returns the place of `number`, which must be below size(). The first place_of()
@@ -104,8 +104,8 @@ class IndexList {
 
  private:
   std::shared_ptr<const Owner> owner_;
-  const std::uint32_t* narrow_ = nullptr;
-  const std::uint64_t* wide_ = nullptr;
+  const std::uint32_t* numbers32_ = nullptr;
+  const std::uint64_t* numbers64_ = nullptr;
   std::uint64_t size_ = 0;
   bool needs_checks_ = false;
 };

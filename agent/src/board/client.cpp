@@ -32,7 +32,7 @@ constexpr int kPollsPerRetryMax = 16;      // between two attempts to connect
 constexpr auto kReportInterval = std::chrono::minutes(1);
 
 // Returns whether another attempt to connect would end with the same error.
-bool is_final(ErrorKind kind) {
+bool is_permanent_error(ErrorKind kind) {
   return kind == ErrorKind::kCancelled || kind == ErrorKind::kConflict || kind == ErrorKind::kInvalid ||
          kind == ErrorKind::kCorrupted;
 }
@@ -50,20 +50,20 @@ bool is_connected_to_itself(int fd) {
 }  // namespace
 
 std::string Client::describe_server() const {
-  return plan_.host + " port " + std::to_string(plan_.port) + ", where rank 0 of attempt " +
-         std::to_string(plan_.attempt) + " serves its key-value store";
+  return settings_.host + " port " + std::to_string(settings_.port) + ", where rank 0 of attempt " +
+         std::to_string(settings_.attempt) + " serves its key-value store";
 }
 
 Result<std::vector<std::string>> Client::send_request(Op op, std::vector<std::string> words,
                                                       Deadline deadline) {
-  const Frame request = make_frame(op, plan_.attempt, std::move(words));
+  const Frame request = make_frame(op, settings_.attempt, std::move(words));
   if (request.words.size() > kWordsMax || encoded_size(request) > kFrameBytesMax) {
     return Error(ErrorKind::kInvalid, "a request to the key-value store of rank 0 has " +
                                           std::to_string(encoded_size(request)) + " bytes; at most " +
                                           std::to_string(kFrameBytesMax) + " are allowed");
   }
   request_began_at_ = steady_clock::now();
-  next_report_at_ = request_began_at_ + plan_.report_wait_after;
+  next_report_at_ = request_began_at_ + settings_.report_wait_after;
   if (!fd_.is_open()) {
     connect_error_ = "no answer has arrived yet";
     if (auto connected = connect(deadline); !connected) return connected.error();
@@ -94,9 +94,10 @@ Result<Frame> Client::send_request_frame(const Frame& request, Deadline deadline
 // Connects to rank 0, and tries again after an error: the network between the machines may not be ready yet,
 // or rank 0 may have closed the connection because many ranks connect at once.
 Result<void> Client::connect(Deadline deadline) {
-  const auto address = read_ip(plan_.host, plan_.port);
+  const auto address = read_ip(settings_.host, settings_.port);
   if (!address) {
-    return Error(ErrorKind::kInvalid, "the address of rank 0 must be numeric, found '" + plan_.host + "'");
+    return Error(ErrorKind::kInvalid,
+                 "the address of rank 0 must be numeric, found '" + settings_.host + "'");
   }
   milliseconds connect_timeout = kConnectTimeoutMin;
   for (int polls = 1;; polls = std::min(2 * polls, kPollsPerRetryMax)) {
@@ -111,32 +112,33 @@ Result<void> Client::connect(Deadline deadline) {
       fd_.reset();
     }
     connect_error_ = proven.error().message();
-    if (is_final(proven.error().kind()) || steady_clock::now() >= deadline) return proven;
+    if (is_permanent_error(proven.error().kind()) || steady_clock::now() >= deadline) return proven;
     // The client pauses between attempts to connect, because no event tells when the next attempt may
     // succeed.
     for (int i = 0; i < polls; ++i)
-      if (auto paused = wait_for(-1, 0, deadline); !paused && is_final(paused.error().kind())) return paused;
+      if (auto paused = wait_for(-1, 0, deadline); !paused && is_permanent_error(paused.error().kind()))
+        return paused;
   }
 }
 
 Result<void> Client::authenticate(Deadline deadline) {
   auto nonce = random_hex_secret(kNonceBytes);
   if (!nonce) return nonce.error();
-  const Hello hello{.attempt = plan_.attempt, .rank = plan_.rank, .nonce = *std::move(nonce)};
+  const Hello hello{.attempt = settings_.attempt, .rank = settings_.rank, .nonce = *std::move(nonce)};
   const auto challenge = send_request_frame(make_hello(hello), deadline);
   if (!challenge) return challenge.error();
   const bool is_challenge =
       challenge->kind == static_cast<std::uint8_t>(Status::kChallenge) && challenge->words.size() == 2;
-  if (!is_challenge || plan_.secret.size() < kSecretBytesMin ||
+  if (!is_challenge || settings_.secret.size() < kSecretBytesMin ||
       !is_same_secret(challenge->words[1],
-                      compute_proof(HandshakeSide::kBoard, plan_.secret, hello, challenge->words[0]))) {
+                      compute_proof(HandshakeSide::kBoard, settings_.secret, hello, challenge->words[0]))) {
     return Error(ErrorKind::kCorrupted,
                  "asking " + describe_server() +
                      ": the answer does not prove that the attempt's secret is known there; another program "
                      "listens at this address");
   }
-  const std::string proof = compute_proof(HandshakeSide::kRank, plan_.secret, hello, challenge->words[0]);
-  const auto taken = send_request_frame(make_frame(Op::kProve, plan_.attempt, {proof}), deadline);
+  const std::string proof = compute_proof(HandshakeSide::kRank, settings_.secret, hello, challenge->words[0]);
+  const auto taken = send_request_frame(make_frame(Op::kProve, settings_.attempt, {proof}), deadline);
   if (!taken) return taken.error();
   if (taken->kind == static_cast<std::uint8_t>(Status::kDone)) return {};
   return Error(ErrorKind::kCorrupted, "asking " + describe_server() +
@@ -199,13 +201,13 @@ void Client::report_long_wait() {
   next_report_at_ = now + kReportInterval;
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - request_began_at_).count();
   const std::string rank =
-      "rank " + std::to_string(plan_.rank) + " has waited for " + std::to_string(waited) + " s ";
+      "rank " + std::to_string(settings_.rank) + " has waited for " + std::to_string(waited) + " s ";
   const std::string sentence =
       connect_error_.empty()
           ? rank + "for ranks that have not connected to " + describe_server() + "; the wait continues"
           : rank + "for " + describe_server() + ", and tries again: " + connect_error_ +
                 "; if that address is wrong, set " + names::env::kPodIp + " for each process";
-  if (plan_.tell) return plan_.tell(sentence);
+  if (settings_.tell) return settings_.tell(sentence);
   const SystemClock clock;
   Logger(clock, {.format = LogFormat::kText}).info(sentence);
 }
@@ -213,8 +215,8 @@ void Client::report_long_wait() {
 Result<void> Client::wait_for(int fd, short events, Deadline deadline) {
   for (;;) {
     report_long_wait();
-    if (plan_.look) plan_.look();
-    if (plan_.is_given_up && *plan_.is_given_up)
+    if (settings_.look) settings_.look();
+    if (settings_.is_given_up && *settings_.is_given_up)
       return Error(ErrorKind::kCancelled, "the rendezvous at " + describe_server() + " was cancelled");
     const auto left = std::chrono::ceil<milliseconds>(
         std::min<steady_clock::duration>(deadline - steady_clock::now(), kPollInterval));

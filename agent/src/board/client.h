@@ -42,9 +42,9 @@ class Client {
   };
 
   // The client connects in the first call of send_request().
-  explicit Client(Plan plan) : plan_(std::move(plan)) {}
+  explicit Client(Plan plan) : settings_(std::move(plan)) {}
 
-  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const Plan& plan() const { return settings_; }
   // Whether the client has a connection on which it has proved that it has the attempt's secret.
   [[nodiscard]] bool is_connected() const { return fd_.is_open() && connect_error_.empty(); }
 
@@ -69,7 +69,7 @@ class Client {
   void report_long_wait();
   [[nodiscard]] std::string describe_server() const;
 
-  const Plan plan_;
+  const Plan settings_;
   UniqueFd fd_;
   Deadline next_report_at_{};    // of the current send_request()
   Deadline request_began_at_{};  // when the current send_request() began

@@ -54,17 +54,17 @@ std::size_t open_files_needed_for(std::uint32_t world_size, std::size_t own_file
 void Connections::begin_attempt(const ServedAttempt& served_attempt) {
   if (served_attempt.attempt <= served_attempt_.attempt) return;
   served_attempt_ = served_attempt;
-  send_answers(store_.begin_attempt(served_attempt_.attempt));
+  send_answers(key_value_store_.begin_attempt(served_attempt_.attempt));
   std::vector<std::uint64_t> unauthenticated;
   for (const auto& [id, connection] : connections_)
-    if (unauthenticated_.contains(id)) unauthenticated.push_back(id);
+    if (unauthenticated_clients_.contains(id)) unauthenticated.push_back(id);
   for (const std::uint64_t id : unauthenticated)
     apply_handshake_step(id, connections_.at(id).handshake.begin_attempt(served_attempt_, draw_nonce()));
 }
 
 void Connections::accept_all() {
   const Timestamp now = clock_.now();
-  while (unauthenticated_.may_accept(now)) {
+  while (unauthenticated_clients_.may_accept(now)) {
     SocketAddress peer;
     peer.size = sizeof peer.bytes;
     UniqueFd fd(::accept4(listening_fd_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -98,7 +98,7 @@ void Connections::stop_accepting() {
 
 void Connections::add(UniqueFd fd, const std::string& from) {
   const std::uint64_t id = ++last_id_;
-  if (const auto leaving = unauthenticated_.add(id, clock_.now(), from)) disconnect_client(*leaving);
+  if (const auto leaving = unauthenticated_clients_.add(id, clock_.now(), from)) disconnect_client(*leaving);
   set_socket_options(fd.get());
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
   if (connections_.size() >= connections_max_for(served_attempt_.world_size)) {
@@ -108,19 +108,19 @@ void Connections::add(UniqueFd fd, const std::string& from) {
     connections_[id].fd = std::move(fd);
     return;
   }
-  unauthenticated_.remove(id);
+  unauthenticated_clients_.remove(id);
 }
 
 std::optional<Timestamp> Connections::handle_timeouts() {
   const Timestamp now = clock_.now();
-  for (const std::uint64_t id : unauthenticated_.find_expired(now)) disconnect_client(id);
-  if (!is_accepting_ && accept_paused_until_ <= now && unauthenticated_.may_accept(now)) {
+  for (const std::uint64_t id : unauthenticated_clients_.find_expired(now)) disconnect_client(id);
+  if (!is_accepting_ && accept_paused_until_ <= now && unauthenticated_clients_.may_accept(now)) {
     is_accepting_ = true;
     set_epoll_events(listening_fd_, kListeningId, EPOLLIN);
   }
-  const auto overdue = unauthenticated_.next_deadline();
+  const auto overdue = unauthenticated_clients_.next_deadline();
   if (is_accepting_) return overdue;
-  const Timestamp accepts_at = std::max(accept_paused_until_, unauthenticated_.may_accept_at(now));
+  const Timestamp accepts_at = std::max(accept_paused_until_, unauthenticated_clients_.may_accept_at(now));
   return overdue ? std::min(*overdue, accepts_at) : accepts_at;
 }
 
@@ -132,33 +132,33 @@ void Connections::continue_io(std::uint64_t id) {
 }
 
 void Connections::read_from(std::uint64_t id, Connection& connection) {
-  const bool is_unproven = unauthenticated_.contains(id);
+  const bool is_unproven = unauthenticated_clients_.contains(id);
   const std::size_t limit = is_unproven ? kHandshakeFrameBytesMax : receive_buffer_.size();
   const auto size = ::recv(connection.fd.get(), receive_buffer_.data(), limit, 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0 || !unauthenticated_.count_read(id)) return disconnect_client(id);
+  if (size <= 0 || !unauthenticated_clients_.record_read(id)) return disconnect_client(id);
   // Disconnect a client that sends a request before the answer to its last request, because the server would
   // otherwise have to store many requests.
-  if (store_.is_waiting(id) || !connection.unsent_bytes.empty()) return disconnect_client(id);
+  if (key_value_store_.is_waiting(id) || !connection.unsent_bytes.empty()) return disconnect_client(id);
   connection.in.append(receive_buffer_.data(), static_cast<std::size_t>(size));
-  if (!count_buffered(connection)) return disconnect_client(id);
+  if (!update_buffered_bytes(connection)) return disconnect_client(id);
   auto decoded = decode(connection.in, is_unproven ? kHandshakeFrameBytesMax : kFrameBytesMax);
   if (!decoded) return disconnect_client(id);
   if (!*decoded) return;
   if ((*decoded)->size != connection.in.size()) return disconnect_client(id);
   connection.in = {};
-  static_cast<void>(count_buffered(connection));
+  static_cast<void>(update_buffered_bytes(connection));
   handle_frame(id, connection, std::move((*decoded)->frame));
 }
 
 void Connections::handle_frame(std::uint64_t id, Connection& connection, Frame frame) {
-  if (unauthenticated_.contains(id))
+  if (unauthenticated_clients_.contains(id))
     return apply_handshake_step(id, connection.handshake.handle_frame(frame, served_attempt_, draw_nonce()));
   // Close the connection if the request is for another attempt, because the client has proved only that it
   // has the secret of the attempt in its handshake.
   const Hello& hello = connection.handshake.hello();
   if (frame.attempt != hello.attempt) return disconnect_client(id);
-  send_answers(store_.handle_request(id, hello.rank, std::move(frame)));
+  send_answers(key_value_store_.handle_request(id, hello.rank, std::move(frame)));
 }
 
 void Connections::apply_handshake_step(std::uint64_t id, Handshake::Step step) {
@@ -178,7 +178,7 @@ bool Connections::admit_authenticated(std::uint64_t id, const Connection& connec
   std::size_t& of_rank = authenticated_counts_[{hello.attempt, hello.rank}];
   if (of_rank == kConnectionsPerRankMax) return false;
   ++of_rank;
-  unauthenticated_.mark_authenticated(id);
+  unauthenticated_clients_.mark_authenticated(id);
   return true;
 }
 
@@ -207,12 +207,12 @@ bool Connections::flush(std::uint64_t id, Connection& connection) {
     connection.is_waiting_to_send = is_left;
     set_epoll_events(connection.fd.get(), id, is_left ? EPOLLIN | EPOLLOUT : EPOLLIN);
   }
-  return count_buffered(connection);
+  return update_buffered_bytes(connection);
 }
 
 // Counts the stored bytes of all connections. Returns false if the stored bytes exceed the limit, and the
 // caller then closes this connection.
-bool Connections::count_buffered(Connection& connection) {
+bool Connections::update_buffered_bytes(Connection& connection) {
   buffered_bytes_ -= connection.buffered_bytes;
   connection.buffered_bytes = connection.in.size() + connection.unsent_bytes.size();
   buffered_bytes_ += connection.buffered_bytes;
@@ -220,14 +220,15 @@ bool Connections::count_buffered(Connection& connection) {
 }
 
 void Connections::disconnect_client(std::uint64_t id) {
-  store_.cancel_wait(id);
+  key_value_store_.cancel_wait(id);
   const auto found = connections_.find(id);
-  if (found->second.handshake.stage() == Handshake::Stage::kProven && !unauthenticated_.contains(id)) {
+  if (found->second.handshake.stage() == Handshake::Stage::kProven &&
+      !unauthenticated_clients_.contains(id)) {
     const Hello& hello = found->second.handshake.hello();
     const auto of_rank = authenticated_counts_.find({hello.attempt, hello.rank});
     if (--of_rank->second == 0) authenticated_counts_.erase(of_rank);
   }
-  unauthenticated_.remove(id);
+  unauthenticated_clients_.remove(id);
   buffered_bytes_ -= found->second.buffered_bytes;
   // Call shutdown() first, because close() does not end the connection if a forked process also has the
   // socket.

@@ -44,7 +44,7 @@ class Connections {
         listening_fd_(listening_fd),
         clock_(clock),
         report_(std::move(tell)),
-        unauthenticated_(limits, clock.now()) {}
+        unauthenticated_clients_(limits, clock.now()) {}
 
   void begin_attempt(const ServedAttempt& served_attempt);
   void accept_all();
@@ -77,7 +77,7 @@ class Connections {
   void send_answers(KeyValueStore::Answers answers);
   // Sends the output that is stored for this connection. Returns false if the connection must be closed.
   [[nodiscard]] bool flush(std::uint64_t id, Connection& connection);
-  [[nodiscard]] bool count_buffered(Connection& connection);
+  [[nodiscard]] bool update_buffered_bytes(Connection& connection);
   void disconnect_client(std::uint64_t id);
   void set_epoll_events(int fd, std::uint64_t id, std::uint32_t what) const;
 
@@ -91,11 +91,11 @@ class Connections {
   std::uint64_t last_id_ = kWakeupId;
   std::size_t buffered_bytes_ = 0;  // bytes of all connections
   ServedAttempt served_attempt_{};
-  UnauthenticatedClients unauthenticated_;
+  UnauthenticatedClients unauthenticated_clients_;
   std::unordered_map<std::uint64_t, Connection> connections_{};
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t>
       authenticated_counts_{};  // by attempt and rank
-  KeyValueStore store_{};
+  KeyValueStore key_value_store_{};
   std::array<char, 64 << 10> receive_buffer_{};
 };
 

@@ -2,16 +2,17 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::board {
 
 Result<void> serve_board(std::uint16_t port, int listening_fd, const ServedAttempt& served_attempt,
                          const Server::ReportFunction& tell) {
-  static std::mutex mutex;
-  static std::map<std::uint16_t, std::unique_ptr<Server>> servers;  // by port
-  const std::scoped_lock lock(mutex);
+  static Mutex mutex;
+  static std::map<std::uint16_t, std::unique_ptr<Server>> servers;  // by port; used with mutex locked
+  const MutexLock lock(mutex);
   auto& server = servers[port];
   if (!server) {
     auto started = Server::start(listening_fd, tell);

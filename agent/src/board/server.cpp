@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <optional>
 
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/src/board/connections.h"
+#include "base/core/threads/start_thread.h"
 
 namespace ratoon::board {
 namespace {
@@ -64,13 +64,7 @@ Server::Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events, ReportFunct
       wakeup_fd_(std::move(wakeup)),
       epoll_fd_(std::move(events)),
       report_(std::move(tell)) {
-  // Blocks all signals in the server's thread, so that the program's own threads handle them.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_thread_without_signals([this] { run(); });
 }
 
 Server::~Server() {
@@ -82,14 +76,14 @@ Server::~Server() {
 void Server::begin_attempt(const ServedAttempt& served_attempt) {
   raise_open_file_limit(open_files_needed_for(served_attempt.world_size, kOtherOpenFiles));
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (served_attempt.attempt > served_attempt_.attempt) served_attempt_ = served_attempt;
   }
   wake();
 }
 
 ServedAttempt Server::newest_attempt() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return served_attempt_;
 }
 

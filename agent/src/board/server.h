@@ -10,7 +10,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -18,6 +17,7 @@
 
 #include "agent/src/board/handshake.h"
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::board {
@@ -50,8 +50,8 @@ class Server {
   UniqueFd epoll_fd_;  // epoll
   const ReportFunction report_;
   const SystemClock clock_{};
-  std::mutex mutex_;
-  ServedAttempt served_attempt_{};  // the newest; guarded by mutex_
+  Mutex mutex_;
+  ServedAttempt served_attempt_ RATOON_GUARDED_BY(mutex_) = {};  // the newest
   std::atomic<bool> is_ending_ = false;
   std::thread thread_;
 };

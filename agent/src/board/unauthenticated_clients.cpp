@@ -8,19 +8,19 @@ bool UnauthenticatedClients::may_accept(Timestamp now) {
   const double more = seconds(now - tokens_updated_at_) * static_cast<double>(limits_.connections_per_second);
   accept_tokens_ = std::min(static_cast<double>(limits_.burst_size), accept_tokens_ + more);
   tokens_updated_at_ = now;
-  const bool has_place = accepted_.size() < limits_.connections_max ||
-                         accepted_.at(next_to_evict()).at + limits_.eviction_grace <= now;
+  const bool has_place = accepted_clients_.size() < limits_.connections_max ||
+                         accepted_clients_.at(next_to_evict()).at + limits_.eviction_grace <= now;
   return has_place && accept_tokens_ >= 1;
 }
 
 Timestamp UnauthenticatedClients::may_accept_at(Timestamp now) const {
   Timestamp at = now;
   if (accept_tokens_ < 1) {
-    const double missing = static_cast<double>(limits_.resume_batch) - accept_tokens_;
+    const double missing = static_cast<double>(limits_.resume_connections_min) - accept_tokens_;
     at = now + from_seconds(missing / static_cast<double>(limits_.connections_per_second));
   }
-  if (accepted_.size() >= limits_.connections_max)
-    at = std::max(at, accepted_.at(next_to_evict()).at + limits_.eviction_grace);
+  if (accepted_clients_.size() >= limits_.connections_max)
+    at = std::max(at, accepted_clients_.at(next_to_evict()).at + limits_.eviction_grace);
   return at;
 }
 
@@ -35,28 +35,28 @@ UnauthenticatedClients::Id UnauthenticatedClients::next_to_evict() const {
 std::optional<UnauthenticatedClients::Id> UnauthenticatedClients::add(Id id, Timestamp now,
                                                                       const std::string& from) {
   std::optional<Id> leaving;
-  if (accepted_.size() >= limits_.connections_max) {
+  if (accepted_clients_.size() >= limits_.connections_max) {
     leaving = next_to_evict();
     remove(*leaving);
   }
-  accepted_.emplace(id, AcceptedClient{.at = now, .from = from});
+  accepted_clients_.emplace(id, AcceptedClient{.at = now, .from = from});
   ids_by_address_[from].insert(id);
   accept_tokens_ -= 1;
   return leaving;
 }
 
 void UnauthenticatedClients::remove(Id id) {
-  const auto found = accepted_.find(id);
-  if (found == accepted_.end()) return;
+  const auto found = accepted_clients_.find(id);
+  if (found == accepted_clients_.end()) return;
   const auto address = ids_by_address_.find(found->second.from);
   address->second.erase(id);
   if (address->second.empty()) ids_by_address_.erase(address);
-  accepted_.erase(found);
+  accepted_clients_.erase(found);
 }
 
-bool UnauthenticatedClients::count_read(Id id) {
-  const auto found = accepted_.find(id);
-  return found == accepted_.end() || ++found->second.reads <= limits_.reads_max;
+bool UnauthenticatedClients::record_read(Id id) {
+  const auto found = accepted_clients_.find(id);
+  return found == accepted_clients_.end() || ++found->second.reads <= limits_.reads_max;
 }
 
 void UnauthenticatedClients::mark_authenticated(Id id) {
@@ -67,14 +67,14 @@ void UnauthenticatedClients::mark_authenticated(Id id) {
 
 std::vector<UnauthenticatedClients::Id> UnauthenticatedClients::find_expired(Timestamp now) const {
   std::vector<Id> overdue;
-  for (const auto& [id, accepted] : accepted_)
+  for (const auto& [id, accepted] : accepted_clients_)
     if (accepted.at + limits_.handshake_timeout <= now) overdue.push_back(id);
   return overdue;
 }
 
 std::optional<Timestamp> UnauthenticatedClients::next_deadline() const {
-  if (accepted_.empty()) return std::nullopt;
-  return accepted_.begin()->second.at + limits_.handshake_timeout;
+  if (accepted_clients_.empty()) return std::nullopt;
+  return accepted_clients_.begin()->second.at + limits_.handshake_timeout;
 }
 
 }  // namespace ratoon::board

@@ -25,9 +25,9 @@ struct UnauthenticatedClientLimits {
   Duration eviction_grace = std::chrono::milliseconds(100);
   std::size_t connections_per_second = 4000;
   std::size_t burst_size = 512;  // connections in a burst, after a time with fewer
-  // When the rate limit is reached, the server accepts no connection until the limit allows `resume_batch`
-  // connections at once.
-  std::size_t resume_batch = 64;
+  // When the rate limit is reached, the server accepts no connection until the limit allows
+  // `resume_connections_min` connections at once.
+  std::size_t resume_connections_min = 64;
   int reads_max = 8;  // a handshake has two frames, which may arrive in parts
 };
 
@@ -45,10 +45,10 @@ class UnauthenticatedClients {
   // for the client's address. Returns the connection that the caller must close to stay within the limit, or
   // nothing.
   [[nodiscard]] std::optional<Id> add(Id id, Timestamp now, const std::string& from = "");
-  [[nodiscard]] bool contains(Id id) const { return accepted_.contains(id); }
-  // Call count_read() before reading from the connection. Returns false if the client has sent its handshake
+  [[nodiscard]] bool contains(Id id) const { return accepted_clients_.contains(id); }
+  // Call record_read() before reading from the connection. Returns false if the client has sent its handshake
   // in too many small parts.
-  [[nodiscard]] bool count_read(Id id);
+  [[nodiscard]] bool record_read(Id id);
   void mark_authenticated(Id id);
   void remove(Id id);
   // Returns the connections whose clients did not complete the handshake in time.
@@ -66,7 +66,7 @@ class UnauthenticatedClients {
   [[nodiscard]] Id next_to_evict() const;
 
   const UnauthenticatedClientLimits limits_;
-  std::map<Id, AcceptedClient> accepted_;
+  std::map<Id, AcceptedClient> accepted_clients_;
   std::map<std::string, std::set<Id>> ids_by_address_;
   double accept_tokens_;  // how many may be accepted now
   Timestamp tokens_updated_at_;

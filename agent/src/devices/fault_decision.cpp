@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "agent/src/devices/cuda_errors.h"
-#include "agent/src/devices/fault_opinion.h"
+#include "agent/src/devices/suggested_action.h"
 #include "agent/src/devices/xids.h"
 
 namespace ratoon::devices {
@@ -13,7 +13,7 @@ namespace {
 
 using enum FaultAction;
 
-constexpr int kProgramExitCode = 1;
+constexpr int kProgramErrorExitCode = 1;
 
 // The names of the ncclResult_t values of NCCL 2.28, in the order of their numbers.
 constexpr std::array<const char*, 8> kNcclResultNames = {
@@ -31,9 +31,9 @@ std::string describe_report_of(std::uint64_t xid) {
 std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   if (facts.fatal_xid) return describe_report_of(*facts.fatal_xid);
   if (facts.has_uncorrectable_error) return "the device's memory had an uncorrectable error";
-  if (facts.has_remap_failed) return "a bad row of the device's memory could not be replaced";
+  if (facts.has_row_remap_failed) return "a bad row of the device's memory could not be replaced";
   if (facts.is_device_missing) return "this machine has fewer devices than it had or was given";
-  if (facts.is_remap_pending && may_be_hardware)
+  if (facts.is_row_remap_pending && may_be_hardware)
     return "a bad row of the device's memory waits for a reset of the device";
   if (facts.unclear_xid && may_be_hardware) return describe_report_of(*facts.unclear_xid);
   return {};
@@ -41,10 +41,10 @@ std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
 
 // If the device or a communicator hangs, or if the test kernel fails, this process cannot continue. In these
 // cases, replaces a suggestion to continue in this process by a suggestion to start a new process.
-SuggestedAction apply_probe_results(SuggestedAction opinion, AbortResult abort, ProbeResult probe) {
+SuggestedAction apply_probe_results(SuggestedAction opinion, NcclAbortResult abort, ProbeResult probe) {
   if (opinion.action != kRestartInProcess) return opinion;
   const char* why = nullptr;
-  if (abort == AbortResult::kOverdue)
+  if (abort == NcclAbortResult::kOverdue)
     why = "the collectives that were aborted did not end in time";
   else if (probe == ProbeResult::kSticky)
     why = "a test kernel failed after the error: this process cannot use the device again";
@@ -57,13 +57,13 @@ SuggestedAction apply_probe_results(SuggestedAction opinion, AbortResult abort, 
   return opinion;
 }
 
-std::optional<int> exit_code_for(FaultAction action, AbortResult abort) {
+std::optional<int> exit_code_for(FaultAction action, NcclAbortResult abort) {
   switch (action) {
     case kRestartInProcess:
       return std::nullopt;
     case kStartAgain:
-      return static_cast<int>(abort == AbortResult::kOverdue ? ExitCode::kAbortOverdue
-                                                             : ExitCode::kStartAgain);
+      return static_cast<int>(abort == NcclAbortResult::kOverdue ? ExitCode::kAbortOverdue
+                                                                 : ExitCode::kStartAgain);
     case kLeaveNode:
       return static_cast<int>(ExitCode::kDeviceUnusable);
     case kProgramError:
@@ -71,7 +71,7 @@ std::optional<int> exit_code_for(FaultAction action, AbortResult abort) {
     case kConfiguration:
       return static_cast<int>(ExitCode::kConfiguration);
   }
-  return kProgramExitCode;
+  return kProgramErrorExitCode;
 }
 
 const char* describe_origin(FaultOrigin where) {
@@ -114,7 +114,7 @@ std::string describe(const DeviceFault& what, FaultOrigin where) {
   return describe(what) + " " + describe_origin(where);
 }
 
-FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
+FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, NcclAbortResult abort,
                                  ProbeResult probe, const DeviceFacts& facts) {
   SuggestedAction opinion = suggest_action(what, where, probe);
   // If the test kernel fails although all other work was aborted, a bad row of the device's memory or a link
@@ -130,7 +130,7 @@ FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, Abo
       .action = opinion.action,
       .exit_code = exit_code_for(opinion.action, abort),
       .skips_destructors =
-          opinion.is_sticky || abort == AbortResult::kOverdue || probe != ProbeResult::kClean,
+          opinion.is_sticky || abort == NcclAbortResult::kOverdue || probe != ProbeResult::kClean,
       .sentence = (what.kind == FaultKind::kNone ? "" : describe(what, where) + ": ") + opinion.reason + "."};
 }
 

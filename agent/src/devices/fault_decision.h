@@ -35,7 +35,7 @@ enum class FaultOrigin {
 };
 
 // The result of aborting NCCL's communicators.
-enum class AbortResult { kNotNeeded, kDone, kOverdue };
+enum class NcclAbortResult { kNotNeeded, kDone, kOverdue };
 
 // ProbeResult is the result of a small test kernel that ran after the device's other work was aborted.
 enum class ProbeResult {
@@ -51,10 +51,10 @@ struct DeviceFacts {
   // leave the machine.
   std::optional<std::uint64_t> unclear_xid{};
   bool has_uncorrectable_error = false;  // the driver's count of uncorrectable ECC errors grew
-  bool has_remap_failed = false;         // a bad row of memory could not be replaced
+  bool has_row_remap_failed = false;     // a bad row of memory could not be replaced
   // True if a bad row of the device's memory will be replaced at the next reset of the device. Programs that
   // do not use the bad row still work, so a pending reset alone is no reason to leave the machine.
-  bool is_remap_pending = false;
+  bool is_row_remap_pending = false;
   // True if the machine has fewer devices than at the start of the attempt, or fewer devices than the
   // platform gave to the machine.
   bool is_device_missing = false;
@@ -89,8 +89,9 @@ struct FaultDecision {
 // again. A restart in the same process would not help, because it does not defragment the device's memory.
 // The job's maxRestarts limits how many new processes try the step again. At the start, the result is not
 // kProgramError, because the previous process on this machine may not have released its memory yet.
-[[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
-                                               ProbeResult probe, const DeviceFacts& facts);
+[[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where,
+                                               NcclAbortResult abort, ProbeResult probe,
+                                               const DeviceFacts& facts);
 
 // Returns a text such as "CUDA error 700 (cudaErrorIllegalAddress) in a collective".
 [[nodiscard]] std::string describe(const DeviceFault& what, FaultOrigin where);

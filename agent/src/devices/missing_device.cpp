@@ -52,7 +52,7 @@ bool is_device_file(std::string_view name) {
   return name.starts_with(kDeviceFilePrefix) && parse_device_number(name.substr(kDeviceFilePrefix.size()));
 }
 
-std::uint32_t expected_device_count(const GivenDevices& given) {
+std::uint32_t expected_device_count(const AssignedDevices& given) {
   std::uint32_t count = given.device_files;
   if (count == 0) count = given.driver_entries;
   if (count == 0) count = count_listed_devices(given.nvidia_visible_devices);
@@ -64,7 +64,7 @@ std::uint32_t expected_device_count(const GivenDevices& given) {
 }
 
 std::optional<MissingDeviceError> find_missing_device(const DeviceRequest& request,
-                                                      const GivenDevices& given) {
+                                                      const AssignedDevices& given) {
   if (request.is_supported && request.index < request.visible_devices) return std::nullopt;
   if (!request.is_supported) {
     return MissingDeviceError{

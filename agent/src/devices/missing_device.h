@@ -14,7 +14,7 @@ namespace ratoon::devices {
 
 // The devices that the platform gave this process, according to files in /dev and /proc and to environment
 // variables.
-struct GivenDevices {
+struct AssignedDevices {
   std::uint32_t device_files = 0;    // /dev/nvidia0, /dev/nvidia1, ...
   std::uint32_t driver_entries = 0;  // entries of /proc/driver/nvidia/gpus
   // The next fields hold environment variables. If a variable is not set, its field has no value.
@@ -41,11 +41,11 @@ struct MissingDeviceError {
 // no device. A process sees only one part of one device if MIG divides the devices.
 // NVIDIA_VISIBLE_DEVICES=all does not prove that there is a device, since container images set it even on
 // machines without devices.
-[[nodiscard]] std::uint32_t expected_device_count(const GivenDevices& given);
+[[nodiscard]] std::uint32_t expected_device_count(const AssignedDevices& given);
 
 // Returns nothing if the requested device is present.
 [[nodiscard]] std::optional<MissingDeviceError> find_missing_device(const DeviceRequest& request,
-                                                                    const GivenDevices& given);
+                                                                    const AssignedDevices& given);
 
 // Returns true if a file of this name in /dev is a device, such as "nvidia0". Returns false for other names,
 // such as "nvidiactl".

@@ -19,7 +19,7 @@ struct XidRow {
 // of the memory cannot be used until a reset. The catalogue names no action for Xid 167, but the device no
 // longer answers over PCIe. The Xids 13, 31, 43, 45 and 109 are harmless, because faults of a program's own
 // kernels cause them. The Xids 63 and 160 say that a part of the device's memory will be replaced at the next
-// reset, which matters only together with an error (see DeviceFacts::is_remap_pending).
+// reset, which matters only together with an error (see DeviceFacts::is_row_remap_pending).
 constexpr auto kXidTable = std::to_array<XidRow>({
     {13, kHarmless, "a kernel caused an exception"},
     {31, kHarmless, "a kernel used memory that is not mapped"},

@@ -21,7 +21,7 @@ Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt,
   auto file = disk.create(checkpoint::history_path(attempt));
   if (!file) return file.error();
   HistoryFile history(disk, attempt, std::move(*file));
-  history.pending_text_ = encode(Beginning{.attempt = attempt, .after = after});
+  history.pending_text_ = encode(FirstLine{.attempt = attempt, .after = after});
   return history;
 }
 
@@ -51,16 +51,16 @@ Result<void> HistoryFile::flush() {
 Result<HistoryPosition> HistoryFile::sync() {
   if (auto flushed = flush(); !flushed) return flushed.error();
   const HistoryPosition place{.attempt = attempt_, .bytes = written_bytes_};
-  if (durable_ == place) return place;
+  if (durable_position_ == place) return place;
   auto synced = file_->sync();
   // The first sync() must also sync the folder, so that the new file's name survives a power cut.
-  if (synced && !durable_) synced = disk_->sync_folder(checkpoint::kHistory);
+  if (synced && !durable_position_) synced = disk_->sync_folder(checkpoint::kHistory);
   if (!synced) {
     final_error_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +
                                                " is no longer written");
     return *final_error_;
   }
-  durable_ = place;
+  durable_position_ = place;
   return place;
 }
 
@@ -83,7 +83,7 @@ bool resumed_from_checkpoint(const Disk& disk) {
            const auto size = file ? (*file)->size() : Result<std::uint64_t>(file.error());
            std::string text(size ? std::min(*size, kFirstLineMax) : 0, '\0');
            if (!size || !(*file)->read(0, std::as_writable_bytes(std::span(text)))) return false;
-           const auto beginning = decode_beginning(std::string_view(text).substr(0, text.find('\n')));
+           const auto beginning = decode_first_line(std::string_view(text).substr(0, text.find('\n')));
            return beginning && beginning->after;
          });
 }

@@ -43,7 +43,7 @@ class HistoryFile {
   [[nodiscard]] Result<HistoryPosition> sync();
 
   // Returns the result of the last successful sync(), or nullopt before the first successful sync().
-  [[nodiscard]] const std::optional<HistoryPosition>& durable() const { return durable_; }
+  [[nodiscard]] const std::optional<HistoryPosition>& durable() const { return durable_position_; }
   [[nodiscard]] std::uint64_t rows_lost() const { return rows_lost_; }
 
  private:
@@ -55,7 +55,7 @@ class HistoryFile {
   std::unique_ptr<checkpoint::WriteFile> file_;
   std::string pending_text_;         // not written yet
   std::uint64_t written_bytes_ = 0;  // the size of the file
-  std::optional<HistoryPosition> durable_;
+  std::optional<HistoryPosition> durable_position_;
   std::optional<Error> final_error_;  // the failed sync() after which nothing is written
   std::uint64_t rows_lost_ = 0;
 };

@@ -19,12 +19,12 @@ std::optional<std::string_view> first_line(std::string_view text) {
   return text.substr(0, end);
 }
 
-struct Segment {
-  Beginning beginning;
+struct AttemptSegment {
+  FirstLine beginning;
   std::string text;  // the part of the file that counts
 };
 
-Result<Segment> read_segment(const HistoryPosition& end, const ReadFile& read) {
+Result<AttemptSegment> read_segment(const HistoryPosition& end, const ReadFile& read) {
   auto text = read(end.attempt);
   if (!text) return text.error();
   if (text->size() < end.bytes) {
@@ -36,17 +36,17 @@ Result<Segment> read_segment(const HistoryPosition& end, const ReadFile& read) {
   if (!line || !text->ends_with('\n'))
     return corrupted_error(end.attempt,
                            "the position that the next attempt names is not the end of a line in the file");
-  auto beginning = decode_beginning(*line);
+  auto beginning = decode_first_line(*line);
   if (!beginning)
     return corrupted_error(end.attempt, "the file begins with a bad line: " + beginning.error().message());
   if (beginning->attempt != end.attempt) {
     return corrupted_error(end.attempt,
                            "the file names attempt " + std::to_string(beginning->attempt.value()));
   }
-  return Segment{.beginning = *beginning, .text = std::move(*text)};
+  return AttemptSegment{.beginning = *beginning, .text = std::move(*text)};
 }
 
-Result<void> visit_rows(const Segment& segment, const Visit& visit) {
+Result<void> visit_rows(const AttemptSegment& segment, const Visit& visit) {
   std::string_view rest = segment.text;
   std::uint64_t number = 1;
   for (rest.remove_prefix(rest.find('\n') + 1); !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
@@ -66,7 +66,7 @@ Result<void> visit_rows(const Segment& segment, const Visit& visit) {
 std::uint64_t count_intact_bytes(std::string_view file) {
   std::uint64_t sound = 0;
   while (const auto line = first_line(file.substr(sound))) {
-    const bool is_sound = sound == 0 ? decode_beginning(*line).has_value() : decode_row(*line).has_value();
+    const bool is_sound = sound == 0 ? decode_first_line(*line).has_value() : decode_row(*line).has_value();
     if (!is_sound) break;
     sound += line->size() + 1;
   }

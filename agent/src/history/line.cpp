@@ -13,7 +13,7 @@ using nlohmann::json;
 constexpr std::uint64_t kFormat = 1;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kNameBytesMax = 255;
-constexpr int kDepthMax = 3;
+constexpr int kJsonDepthMax = 3;
 
 std::string to_json_line(const json& body) {
   return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -35,7 +35,7 @@ std::optional<double> parse_json_number(const json& value) {
 
 }  // namespace
 
-std::string encode(const Beginning& beginning) {
+std::string encode(const FirstLine& beginning) {
   json body = {{"history", kFormat}, {"attempt", beginning.attempt.value()}};
   if (beginning.after) {
     body["after"] = {{"attempt", beginning.after->attempt.value()}, {"bytes", beginning.after->bytes}};
@@ -52,14 +52,14 @@ std::string encode(const Row& row) {
                        {"values", std::move(values)}});
 }
 
-Result<Beginning> decode_beginning(std::string_view line) {
-  const auto body = parse_json(line, kLineBytesMax, kDepthMax);
+Result<FirstLine> decode_first_line(std::string_view line) {
+  const auto body = parse_json(line, kLineBytesMax, kJsonDepthMax);
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "first line", complaint);
   if (f.whole("history", kCountMax) != kFormat)
     f.complain("history", "1, the only format that this version reads; use the Ratoon that wrote it");
-  Beginning beginning{.attempt = Attempt(f.whole("attempt", kCountMax)), .after = std::nullopt};
+  FirstLine beginning{.attempt = Attempt(f.whole("attempt", kCountMax)), .after = std::nullopt};
   if (f.find("after") != nullptr) {
     Fields after = f.object("after");
     beginning.after = HistoryPosition{.attempt = Attempt(after.whole("attempt", kCountMax)),
@@ -73,7 +73,7 @@ Result<Beginning> decode_beginning(std::string_view line) {
 }
 
 Result<Row> decode_row(std::string_view line) {
-  const auto body = parse_json(line, kLineBytesMax, kDepthMax);
+  const auto body = parse_json(line, kLineBytesMax, kJsonDepthMax);
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "line", complaint);

@@ -23,12 +23,12 @@ struct HistoryPosition {
   friend bool operator==(const HistoryPosition&, const HistoryPosition&) = default;
 };
 
-// Beginning is the first line of an attempt's history file.
-struct Beginning {
+// FirstLine is the first line of an attempt's history file.
+struct FirstLine {
   Attempt attempt{0};
   std::optional<HistoryPosition> after;  // nullopt: the history begins with this file
 
-  friend bool operator==(const Beginning&, const Beginning&) = default;
+  friend bool operator==(const FirstLine&, const FirstLine&) = default;
 };
 
 // Any other line.
@@ -45,10 +45,10 @@ inline constexpr std::size_t kLineBytesMax = 1U << 20;
 
 // Returns the JSON text of the line, with a newline at its end. Each decoded number has exactly the bits of
 // the encoded number. NaN and infinities are written as strings, because JSON has no numbers for them.
-[[nodiscard]] std::string encode(const Beginning& beginning);
+[[nodiscard]] std::string encode(const FirstLine& beginning);
 [[nodiscard]] std::string encode(const Row& row);
 // Without the newline.
-[[nodiscard]] Result<Beginning> decode_beginning(std::string_view line);
+[[nodiscard]] Result<FirstLine> decode_first_line(std::string_view line);
 [[nodiscard]] Result<Row> decode_row(std::string_view line);
 
 }  // namespace ratoon::history

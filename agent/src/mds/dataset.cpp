@@ -31,7 +31,7 @@ struct MdsDataset::Parts {
   const std::string digest;
 };
 
-MdsDataset::MdsDataset(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+MdsDataset::MdsDataset(std::unique_ptr<Parts> parts) : impl_(std::move(parts)) {}
 MdsDataset::~MdsDataset() = default;
 
 std::shared_ptr<MdsDataset> MdsDataset::open(const std::string& uri, const MdsOptions& options) {
@@ -48,45 +48,45 @@ std::shared_ptr<MdsDataset> MdsDataset::open(const std::vector<std::string>& uri
 }
 
 std::uint64_t MdsDataset::size() const {
-  return parts_->reader.table().samples();
+  return impl_->reader.table().samples();
 }
 
 std::span<const Column> MdsDataset::columns() const {
-  return parts_->columns().dataset_columns();
+  return impl_->columns().dataset_columns();
 }
 
 std::string MdsDataset::digest() const {
-  return parts_->digest;
+  return impl_->digest;
 }
 
 std::vector<std::uint64_t> MdsDataset::shard_sizes() const {
-  return mds::shard_sample_counts(parts_->reader.index());
+  return mds::shard_sample_counts(impl_->reader.index());
 }
 
 const std::string& MdsDataset::encoding(std::size_t column) const {
   if (column >= columns().size())
     throw std::out_of_range("the data set has no column " + std::to_string(column));
-  return parts_->columns().encodings()[column].name;
+  return impl_->columns().encodings()[column].name;
 }
 
 void MdsDataset::expect(std::span<const std::uint64_t> ids) const {
-  parts_->reader.expect(ids);
+  impl_->reader.expect(ids);
 }
 
 void MdsDataset::expect_no_more(std::span<const std::uint64_t> ids) const {
-  parts_->reader.expect_no_more(ids);
+  impl_->reader.expect_no_more(ids);
 }
 
 void MdsDataset::read(std::uint64_t id, Sample& into) const {
   data::check_id(id, size());
-  const mds::ShardTable::SamplePosition place = parts_->reader.table().find(id);
+  const mds::ShardTable::SamplePosition place = impl_->reader.table().find(id);
   into.begin(id);  // first: the sample's old shard may have to be closed to open the next one
-  mds::ShardBytes shard = unwrap_or_throw(parts_->reader.open(place.shard, into.stop()));
+  mds::ShardBytes shard = unwrap_or_throw(impl_->reader.open(place.shard, into.stop()));
   const auto decoded =
-      mds::decode_sample(parts_->columns(), mds::sample_bytes(shard.bytes, place.sample), into);
+      mds::decode_sample(impl_->columns(), mds::sample_bytes(shard.bytes, place.sample), into);
   into.keep_alive(std::move(shard.owner));
   if (decoded) return;
-  data::throw_dataset_failure(decoded.error().with_context(parts_->reader.display_name(place.shard) +
+  data::throw_dataset_failure(decoded.error().with_context(impl_->reader.display_name(place.shard) +
                                                            ", sample " + std::to_string(place.sample) + " (" +
                                                            std::to_string(id) + " of the data set)"));
 }
@@ -94,7 +94,7 @@ void MdsDataset::read(std::uint64_t id, Sample& into) const {
 void MdsDataset::elements(std::size_t column, const Field& list, Sample& into) const {
   const std::string& name = encoding(column);
   into.begin(into.id());
-  const mds::Encoding& encoding = parts_->columns().encodings()[column];
+  const mds::Encoding& encoding = impl_->columns().encodings()[column];
   if (encoding.kind != mds::EncodingKind::kList && encoding.kind != mds::EncodingKind::kJpegArray)
     throw std::invalid_argument("column '" + columns()[column].name + "' is " + name + ", not a list");
   if (const auto decoded = mds::decode_elements(encoding, list.bytes, into); !decoded)

@@ -98,7 +98,7 @@ struct MdsWriter::Parts {
         options(check_options(std::move(wanted))),
         compression(make_compression(options.compression)),
         config(make_config(columns, options)),
-        builder(mds::python_json(config), options.size_limit_bytes) {}
+        builder(mds::format_python_json(config), options.size_limit_bytes) {}
 
   std::size_t find(std::string_view name) const;
   void encode(std::span<const Value> given);
@@ -179,33 +179,33 @@ void MdsWriter::Parts::flush() {
 
 MdsWriter::MdsWriter(fs::path folder, std::vector<std::pair<std::string, std::string>> columns,
                      MdsWriterOptions options)
-    : parts_(std::make_unique<Parts>(std::move(folder), std::move(columns), std::move(options))) {
-  throw_if_not_stored(create_folders(parts_->folder));
+    : impl_(std::make_unique<Parts>(std::move(folder), std::move(columns), std::move(options))) {
+  throw_if_not_stored(create_folders(impl_->folder));
   std::error_code ignored;
-  if (!fs::is_directory(parts_->folder, ignored))
-    throw Failure(static_cast<int>(ExitCode::kStorage), parts_->folder.string() + " is no folder");
-  if (fs::exists(parts_->folder / "index.json", ignored)) {
+  if (!fs::is_directory(impl_->folder, ignored))
+    throw Failure(static_cast<int>(ExitCode::kStorage), impl_->folder.string() + " is no folder");
+  if (fs::exists(impl_->folder / "index.json", ignored)) {
     throw Failure(
         static_cast<int>(ExitCode::kStorage),
-        (parts_->folder / "index.json").string() + " exists already: write to another folder, or remove it");
+        (impl_->folder / "index.json").string() + " exists already: write to another folder, or remove it");
   }
 }
 
 MdsWriter::~MdsWriter() = default;
 
 void MdsWriter::write(std::span<const Value> sample) {
-  if (parts_->is_over) throw std::invalid_argument("MdsWriter: finish() was called, or a write has failed");
-  parts_->encode(sample);
-  if (parts_->builder.is_full_for(parts_->sample.size())) parts_->flush();
-  value_or_throw(parts_->builder.add(parts_->sample));
+  if (impl_->is_over) throw std::invalid_argument("MdsWriter: finish() was called, or a write has failed");
+  impl_->encode(sample);
+  if (impl_->builder.is_full_for(impl_->sample.size())) impl_->flush();
+  value_or_throw(impl_->builder.add(impl_->sample));
 }
 
 void MdsWriter::finish() {
-  if (parts_->is_over) throw std::invalid_argument("MdsWriter: finish() was called, or a write has failed");
-  if (parts_->builder.samples() > 0) parts_->flush();
-  parts_->is_over = true;
-  const std::string index = mds::python_json({{"shards", parts_->shards}, {"version", 2}});
-  throw_if_not_stored(save_file_atomically(parts_->folder / "index.json", index));
+  if (impl_->is_over) throw std::invalid_argument("MdsWriter: finish() was called, or a write has failed");
+  if (impl_->builder.samples() > 0) impl_->flush();
+  impl_->is_over = true;
+  const std::string index = mds::format_python_json({{"shards", impl_->shards}, {"version", 2}});
+  throw_if_not_stored(save_file_atomically(impl_->folder / "index.json", index));
 }
 
 }  // namespace ratoon

@@ -30,13 +30,14 @@ bool EarlyStopping::is_over(double value) {
   const bool is_better = !std::isnan(value) && (!has_best_ || gain > options_.min_delta);
   if (is_better) best_ = value;
   has_best_ = has_best_ || is_better;
-  since_best_ = is_better ? 0 : since_best_ + 1;
-  return since_best_ >= options_.patience && !is_better;
+  values_since_best_ = is_better ? 0 : values_since_best_ + 1;
+  return values_since_best_ >= options_.patience && !is_better;
 }
 
 std::string EarlyStopping::save_state() const {
-  return seal_state(
-      {{"best", metrics::double_to_hex(best_)}, {"has_best", has_best_}, {"values_since_best", since_best_}});
+  return encode_state_with_digest({{"best", metrics::double_to_hex(best_)},
+                                   {"has_best", has_best_},
+                                   {"values_since_best", values_since_best_}});
 }
 
 void EarlyStopping::load_state(std::string_view state) {
@@ -55,7 +56,7 @@ void EarlyStopping::load_state(std::string_view state) {
   if (complaint) return refuse(complaint->message());
   best_ = best;
   has_best_ = has_best;
-  since_best_ = since;
+  values_since_best_ = since;
 }
 
 }  // namespace ratoon

@@ -157,7 +157,7 @@ void add_devices(const std::vector<devices::WatchedDevice>& all, ExpositionPage&
       [](const DeviceReading& now) { return now.uncorrectable_errors; });
   add(device_metric::kRowRemapPending,
       "Whether a bad row of the device's memory waits for a reset of the device.", Gauge,
-      [](const DeviceReading& now) { return now.is_remap_pending; });
+      [](const DeviceReading& now) { return now.is_row_remap_pending; });
   add(device_metric::kClockSlowed,
       "Whether the device lowers its clocks because of its temperature or its power.", Gauge,
       [](const DeviceReading& now) -> std::optional<bool> {
@@ -216,12 +216,12 @@ void add_spent_time(const Meters& meters, ExpositionPage& page) {
                 {{"world_changed", static_cast<double>(meters.rejoins.world_changed)},
                  {"handed_over", static_cast<double>(meters.rejoins.handed_over)},
                  {"checkpoint_unreadable", static_cast<double>(meters.rejoins.checkpoint_unreadable)}});
-  if (meters.run_losses.are_counted) {
+  if (meters.lost_members.are_counted) {
     page.by_label(metric::kRunLosses, "Members that the run had lost when this attempt began, by cause.",
                   MetricType::Counter, label::kCause,
-                  {{"disruption", static_cast<double>(meters.run_losses.disruption)},
-                   {"application", static_cast<double>(meters.run_losses.application)},
-                   {"hung", static_cast<double>(meters.run_losses.hung)}});
+                  {{"disruption", static_cast<double>(meters.lost_members.disruption)},
+                   {"application", static_cast<double>(meters.lost_members.application)},
+                   {"hung", static_cast<double>(meters.lost_members.hung)}});
   }
   page.by_label(metric::kLastRecovery,
                 "Duration of each phase of the last recovery of this process, in seconds.", MetricType::Gauge,

@@ -95,9 +95,9 @@ struct LostMemberCounts {
   std::atomic<std::uint64_t> hung{0};
 };
 
-// A ReadTimeLedger returns the seconds that this process has spent so far, for each purpose. Set a
-// ReadTimeLedger before the first scrape. Any thread may call the ReadTimeLedger.
-using ReadTimeLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
+// A TimeLedgerReader returns the seconds that this process has spent so far, for each purpose. Set a
+// TimeLedgerReader before the first scrape. Any thread may call the TimeLedgerReader.
+using TimeLedgerReader = std::function<std::vector<std::pair<std::string_view, double>>()>;
 
 // StoreMeters has the newest checkpoint in one store, and the number of failed copies to this store.
 struct StoreMeters {
@@ -124,10 +124,10 @@ struct Meters {
   std::atomic<std::uint64_t> replayed_samples{0};
   ReportedValues values;
   RejoinCounts rejoins;
-  LostMemberCounts run_losses;
+  LostMemberCounts lost_members;
   LastRecovery last_recovery;
-  ReadTimeLedger time_ledger;      // of this process
-  ReadTimeLedger run_time_ledger;  // of the run: empty except on rank 0
+  TimeLedgerReader time_ledger;      // of this process
+  TimeLedgerReader run_time_ledger;  // of the run: empty except on rank 0
   DurationSum save_stall;
   StepTimes step_times;
 };

@@ -24,7 +24,7 @@ constexpr std::size_t kStateBytesMax = 64U << 20;
 constexpr std::size_t kNameBytesMax = 255;
 constexpr int kJsonDepthMax = 4;
 
-bool is_name(std::string_view name) {
+bool is_valid_metric_name(std::string_view name) {
   return !name.empty() && name.size() <= kNameBytesMax && is_utf8(std::as_bytes(std::span(name)));
 }
 
@@ -63,7 +63,8 @@ Result<std::map<std::string, Metric, std::less<>>> decode(std::string_view state
 void Metrics::report(std::string_view name, double value, std::uint64_t samples) {
   auto found = metrics_.find(name);
   if (found == metrics_.end()) {
-    if (!is_name(name)) throw std::invalid_argument("a metric needs a name of 1 to 255 bytes of UTF-8");
+    if (!is_valid_metric_name(name))
+      throw std::invalid_argument("a metric needs a name of 1 to 255 bytes of UTF-8");
     found = metrics_.emplace(std::string(name), Metric{}).first;
   }
   Metric& metric = found->second;
@@ -100,7 +101,7 @@ std::string Metrics::save_state() const {
                  {"sum", double_to_hex(metric.sum)}, {"weighted_sum", double_to_hex(metric.weighted_sum)},
                  {"min", double_to_hex(metric.min)}, {"max", double_to_hex(metric.max)}};
   }
-  return seal_state({{"metrics", std::move(all)}});
+  return encode_state_with_digest({{"metrics", std::move(all)}});
 }
 
 void Metrics::load_states(const std::vector<std::string>& states) {

@@ -7,9 +7,10 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::metrics {
 
@@ -18,7 +19,7 @@ class ReportedValues {
   static constexpr std::size_t kNamesMax = 32;  // later names are ignored
 
   void set(std::string_view name, double value) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = values_.find(name); found != values_.end()) {
       found->second = value;
     } else if (values_.size() < kNamesMax) {
@@ -26,13 +27,13 @@ class ReportedValues {
     }
   }
   [[nodiscard]] std::map<std::string, double, std::less<>> all() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return values_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, double, std::less<>> values_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, double, std::less<>> values_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::metrics

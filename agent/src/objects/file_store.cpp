@@ -43,8 +43,8 @@ Result<OpenObject> open_object(const fs::path& path, std::string_view key, const
                     {.key = std::string(key), .size_bytes = static_cast<std::uint64_t>(facts.st_size)}};
 }
 
-Result<ByteRange> range_within(const std::optional<ByteRange>& range, std::uint64_t size,
-                               const std::string& uri) {
+Result<ByteRange> resolve_range(const std::optional<ByteRange>& range, std::uint64_t size,
+                                const std::string& uri) {
   if (!range) return ByteRange{0, size};
   if (range->begin >= range->end || range->begin >= size) {
     return Error(ErrorKind::kInvalid, "the bytes from " + std::to_string(range->begin) + " up to " +
@@ -54,8 +54,8 @@ Result<ByteRange> range_within(const std::optional<ByteRange>& range, std::uint6
   return ByteRange{range->begin, std::min(range->end, size)};
 }
 
-Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_token& stop,
-                  const std::string& uri) {
+Result<void> copy_to_sink(int fd, ByteRange range, ObjectSink& sink, const std::stop_token& stop,
+                          const std::string& uri) {
   std::string piece(std::min<std::uint64_t>(kReadPieceBytes, range.end - range.begin), '\0');
   for (std::uint64_t at = range.begin; at < range.end;) {
     if (stop.stop_requested()) return cancelled_error("reading " + uri);
@@ -87,10 +87,11 @@ Result<ObjectInfo> FileStore::get(std::string_view key, ObjectSink& sink, const 
   const std::string uri = join_uri(uri_, key);
   auto object = open_object(folder_ / key, key, uri);
   if (!object) return object.error();
-  const auto range = range_within(options.range, object->info.size_bytes, uri);
+  const auto range = resolve_range(options.range, object->info.size_bytes, uri);
   if (!range) return range.error();
   if (auto begun = sink.begin(object->info); !begun) return begun.error();
-  if (auto copied = copy(object->fd.get(), *range, sink, options.stop, uri); !copied) return copied.error();
+  if (auto copied = copy_to_sink(object->fd.get(), *range, sink, options.stop, uri); !copied)
+    return copied.error();
   return std::move(object->info);
 }
 
@@ -136,7 +137,7 @@ Result<ObjectPage> FileStore::list(std::string_view prefix, std::string_view, st
     if (!vanished && key.starts_with(prefix)) page.objects.push_back({.key = key, .size_bytes = size});
     return {};
   };
-  if (auto walked = walk_folder(top, Links::kFollowed, "listing " + uri_, note); !walked)
+  if (auto walked = walk_folder(top, LinkHandling::kFollowed, "listing " + uri_, note); !walked)
     return walked.error();
   std::sort(page.objects.begin(), page.objects.end(),
             [](const ObjectInfo& a, const ObjectInfo& b) { return a.key < b.key; });

@@ -30,13 +30,13 @@ constexpr unsigned kPrivateFileMode = 0600;
 // object of the folder, and the folder with it.
 constexpr int kCreateFolderTriesMax = 1000;
 
-Error upload_cancelled(const std::string& what) {
+Error upload_cancelled_error(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
 }
 
 // Reserves the space for the file, so that a full disk is detected before the first byte is written. If the
 // file system does not support fallocate(), a full disk is detected only by a later write.
-Result<void> reserve(int fd, std::uint64_t size, const std::string& uri) {
+Result<void> reserve_disk_space(int fd, std::uint64_t size, const std::string& uri) {
   if (size == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
   return system_error(errno, "making room for the " + std::to_string(size) + " bytes of " + uri);
@@ -57,18 +57,18 @@ Result<void> write_piece(int fd, std::string_view piece, std::uint64_t at, const
 Result<std::uint32_t> copy_source(ObjectSource& source, int fd, const UploadOptions& options,
                                   const std::string& uri) {
   const std::uint64_t size = source.size_bytes();
-  if (auto reserved = reserve(fd, size, uri); !reserved) return reserved.error();
+  if (auto reserved = reserve_disk_space(fd, size, uri); !reserved) return reserved.error();
   std::string piece(std::min<std::uint64_t>(kUploadPieceBytes, size), '\0');
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < size; at += piece.size()) {
-    if (options.stop.stop_requested()) return upload_cancelled("writing " + uri);
+    if (options.stop.stop_requested()) return upload_cancelled_error("writing " + uri);
     piece.resize(std::min<std::uint64_t>(kUploadPieceBytes, size - at));
     if (auto read = source.read(at, piece); !read) return read.error().with_context("writing " + uri);
     crc = crc32c(std::as_bytes(std::span(piece)), crc);
     if (auto written = write_piece(fd, piece, at, uri); !written) return written.error();
     if (options.progress) options.progress(at + piece.size());
   }
-  if (auto checked = check_source(options.crc32c, crc, uri); !checked) return checked.error();
+  if (auto checked = check_source_crc32c(options.crc32c, crc, uri); !checked) return checked.error();
   return crc;
 }
 
@@ -145,7 +145,7 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
   std::uint64_t count = 0;
   std::optional<Duration> now;  // read for the first file that may be removed
   const auto remove = [&](const fs::directory_entry& entry) -> Result<void> {
-    if (stop.stop_requested()) return upload_cancelled("removing stale uploads from " + uri);
+    if (stop.stop_requested()) return upload_cancelled_error("removing stale uploads from " + uri);
     const fs::path& path = entry.path();
     const std::string name = path.filename().string();
     const std::string_view meant = target_name_of_temporary(name);
@@ -162,7 +162,7 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
     return {};
   };
   // Links to folders are not followed, because other programs may use the folders.
-  if (auto walked = walk_folder(top, Links::kLeftAlone, "removing stale uploads from " + uri, remove);
+  if (auto walked = walk_folder(top, LinkHandling::kLeftAlone, "removing stale uploads from " + uri, remove);
       !walked)
     return walked.error();
   return count;

@@ -14,9 +14,10 @@ bool is_gone(const std::error_code& code) {
 }
 
 // A walk through a loop of links ends: the path grows with each round until the system reports ELOOP.
-Result<bool> is_folder_to_walk(const fs::directory_entry& entry, Links links, const std::string& doing) {
+Result<bool> is_folder_to_walk(const fs::directory_entry& entry, LinkHandling links,
+                               const std::string& doing) {
   std::error_code code;
-  if (links == Links::kLeftAlone) return entry.symlink_status(code).type() == fs::file_type::directory;
+  if (links == LinkHandling::kLeftAlone) return entry.symlink_status(code).type() == fs::file_type::directory;
   const bool is_folder = entry.is_directory(code);
   if (code.value() == ELOOP) return system_error(code.value(), doing);
   return is_folder;
@@ -24,7 +25,7 @@ Result<bool> is_folder_to_walk(const fs::directory_entry& entry, Links links, co
 
 }  // namespace
 
-Result<void> walk_folder(const fs::path& top, Links links, const std::string& doing,
+Result<void> walk_folder(const fs::path& top, LinkHandling links, const std::string& doing,
                          const std::function<Result<void>(const fs::directory_entry&)>& visit) {
   std::vector<fs::path> folders{top};
   while (!folders.empty()) {

@@ -30,8 +30,8 @@ Result<void> FileSource::read(std::uint64_t offset, std::span<char> into) {
   return {};
 }
 
-Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uint32_t crc32c,
-                          std::string_view uri) {
+Result<void> check_source_crc32c(std::optional<std::uint32_t> expected_crc32c, std::uint32_t crc32c,
+                                 std::string_view uri) {
   if (!expected_crc32c || *expected_crc32c == crc32c) return {};
   return Error(ErrorKind::kCorrupted, "the bytes for " + std::string(uri) + " have the CRC32C " +
                                           to_hex(crc32c) + ", expected is " + to_hex(*expected_crc32c) +

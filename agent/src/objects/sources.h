@@ -40,7 +40,7 @@ class FileSource final : public ObjectSource {
 };
 
 // Returns an error if the checksum of a source's bytes differs from the expected checksum.
-[[nodiscard]] Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uint32_t crc32c,
-                                        std::string_view uri);
+[[nodiscard]] Result<void> check_source_crc32c(std::optional<std::uint32_t> expected_crc32c,
+                                               std::uint32_t crc32c, std::string_view uri);
 
 }  // namespace ratoon::objects

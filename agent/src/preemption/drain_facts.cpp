@@ -34,17 +34,17 @@ Duration RecentMaximum::longest() const {
 DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
   return {.left = left,
           .state_bytes = state_bytes_,
-          .staged_bytes = is_staged_ ? state_bytes_ : 0,
+          .staged_bytes = has_staging_ ? state_bytes_ : 0,
           .copy_bytes_per_second = bytes_per_second(state_bytes_, stalls_.longest()),
           // The commit time is 0, because the measured time of a write already includes the commit.
-          .disk_bytes_per_second = bytes_per_second(state_bytes_, writes_.longest()),
+          .disk_bytes_per_second = bytes_per_second(state_bytes_, commit_durations_.longest()),
           .step = steps_.longest(),
           .commit = Duration(0),
           .has_saved = has_saved};
 }
 
-Duration SaveSpeeds::until_durable() const {
-  const Duration longest = writes_.longest();
+Duration SaveSpeeds::expected_time_until_durable() const {
+  const Duration longest = commit_durations_.longest();
   if (longest > Duration(0)) return longest;
   const double expected_seconds = static_cast<double>(state_bytes_) / kAssumedDiskBytesPerSecond;
   return std::min<Duration>(from_seconds(expected_seconds), kExpectedWriteTimeMax);

@@ -31,21 +31,21 @@ class SaveSpeeds {
   void note_step(Duration took) { steps_.add_duration(took); }
   void note_save(Duration stall) { stalls_.add_duration(stall); }
   // `until_durable` is the time from the request for a save until all ranks' files are committed.
-  void note_commit(Duration until_durable) { writes_.add_duration(until_durable); }
-  void set_staged(bool is_staged) { is_staged_ = is_staged; }
+  void note_commit(Duration until_durable) { commit_durations_.add_duration(until_durable); }
+  void set_has_staging(bool is_staged) { has_staging_ = is_staged; }
 
   [[nodiscard]] DrainFacts facts(Duration left, bool has_saved) const;
-  [[nodiscard]] Duration longest_commit() const { return writes_.longest(); }
+  [[nodiscard]] Duration longest_commit() const { return commit_durations_.longest(); }
   // Returns the expected time from the request for a save until its commit. Until a save is measured,
   // SaveSpeeds assumes a slow disk.
-  [[nodiscard]] Duration until_durable() const;
+  [[nodiscard]] Duration expected_time_until_durable() const;
 
  private:
   std::uint64_t state_bytes_ = 0;
   RecentMaximum steps_;
   RecentMaximum stalls_;
-  RecentMaximum writes_;
-  bool is_staged_ = false;
+  RecentMaximum commit_durations_;
+  bool has_staging_ = false;
 };
 
 enum class DrainStep {

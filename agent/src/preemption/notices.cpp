@@ -85,7 +85,7 @@ std::optional<Duration> Notices::left(Timestamp now) const {
   return notice->deadline - now;
 }
 
-Result<Notices> read_known_ends(const KnownEnds& ends) {
+Result<Notices> read_known_deadlines(const KnownDeadlines& ends) {
   Notices notices;
   if (ends.slurm_job_end_time) {
     const auto end = parse_whole_number(*ends.slurm_job_end_time, kYear2100,

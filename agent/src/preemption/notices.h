@@ -42,9 +42,9 @@ class Notices {
   std::map<std::string, Notice, std::less<>> notices_;
 };
 
-// KnownEnds: the deadlines that a process can know at its start. Each field is the text of an environment
-// variable or flag, or nullopt if the variable or flag is not set.
-struct KnownEnds {
+// KnownDeadlines: the deadlines that a process can know at its start. Each field is the text of an
+// environment variable or flag, or nullopt if the variable or flag is not set.
+struct KnownDeadlines {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h"
   // RATOON_TIME_LIMIT_SINCE: the time at which the time limit begins, in seconds since 1970. If the variable
@@ -55,7 +55,7 @@ struct KnownEnds {
   Timestamp now;
   WallTime wall_now;
 };
-[[nodiscard]] Result<Notices> read_known_ends(const KnownEnds& ends);
+[[nodiscard]] Result<Notices> read_known_deadlines(const KnownDeadlines& ends);
 
 // Parses a grace period (a pod's terminationGracePeriodSeconds or Slurm's KillWait): whole seconds, at most a
 // day.

@@ -17,7 +17,7 @@ constexpr auto kTerminalPause = std::chrono::milliseconds(100);
 constexpr auto kFirstLinePause = std::chrono::seconds(1);
 constexpr auto kLinePauseMax = std::chrono::minutes(10);
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using Uint128 = unsigned __int128;
 
 template <class... Arguments>
 std::string format_text(const char* format, Arguments... arguments) {
@@ -57,7 +57,7 @@ std::string fixed_width_position_text(const BarState& state) {
 // the end of the run.
 std::uint64_t completed_share_of(const BarState& state, std::uint64_t whole) {
   if (state.position >= state.total) return whole;
-  return static_cast<std::uint64_t>(Wide{whole} * state.position / state.total);
+  return static_cast<std::uint64_t>(Uint128{whole} * state.position / state.total);
 }
 
 std::string draw_utf8(std::uint64_t eighths, std::size_t columns) {

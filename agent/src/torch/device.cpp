@@ -33,7 +33,7 @@ at::Device parse_device(const std::string& name) {
   }
 }
 
-std::uint32_t count_visible_of_type(at::DeviceType type) {
+std::uint32_t count_visible_devices(at::DeviceType type) {
   if (!c10::impl::hasDeviceGuardImpl(type)) return 0;
   return static_cast<std::uint32_t>(c10::impl::VirtualGuardImpl(type).deviceCount());
 }
@@ -54,7 +54,7 @@ std::optional<std::string> read_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-devices::GivenDevices given_devices() {
+devices::AssignedDevices given_devices() {
   return {
       .device_files = count_entries("/dev", devices::is_device_file),
       .driver_entries = count_entries("/proc/driver/nvidia/gpus", [](const std::string&) { return true; }),
@@ -76,7 +76,7 @@ void watch_health(std::uint32_t index) {
 // A process on a broken device would fail in the middle of a step, or compute wrong numbers.
 void refuse_broken_device() {
   const auto decision = devices::decide_after_fault(
-      {}, devices::FaultOrigin::kStart, devices::AbortResult::kNotNeeded, devices::ProbeResult::kClean,
+      {}, devices::FaultOrigin::kStart, devices::NcclAbortResult::kNotNeeded, devices::ProbeResult::kClean,
       devices::read_device_facts(devices::kDriverTimeout));
   if (decision.action == devices::FaultAction::kLeaveNode)
     session::fail(ExitCode::kDeviceUnusable, decision.sentence);
@@ -87,7 +87,7 @@ void refuse_broken_device() {
 at::Device device_for(const Session& session, const std::string& name) {
   const at::Device device = parse_device(name);
   if (device.is_cpu()) return device;
-  const std::uint32_t count = count_visible_of_type(device.type());
+  const std::uint32_t count = count_visible_devices(device.type());
   const auto given = given_devices();
   // If each process sees only its own device, that device has the number 0 for every local rank.
   const bool has_its_own = count == 1 && devices::expected_device_count(given) <= 1;

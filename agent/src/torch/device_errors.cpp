@@ -29,7 +29,7 @@ std::optional<session::ErrorMeaning> explain_device_error(const std::exception& 
   const auto fault = device_fault_of(error);
   const auto decision =
       devices::decide_after_fault(fault.value_or(devices::DeviceFault()), devices::FaultOrigin::kProgram,
-                                  devices::AbortResult::kNotNeeded, devices::ProbeResult::kClean,
+                                  devices::NcclAbortResult::kNotNeeded, devices::ProbeResult::kClean,
                                   devices::read_device_facts(devices::kDriverTimeout));
   if (!fault && decision.action != devices::FaultAction::kLeaveNode) return std::nullopt;
   return session::ErrorMeaning{
@@ -40,7 +40,7 @@ std::optional<session::ErrorMeaning> explain_device_error(const std::exception& 
 
 }  // namespace
 
-void attach_device_errors() {
+void register_device_error_explainer() {
   session::set_error_explainer(explain_device_error);
 }
 

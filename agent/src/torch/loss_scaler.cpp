@@ -29,7 +29,7 @@ namespace {
 
 // Returns the tensor that holds the values of a parameter's gradient, dense or sparse. A sparse gradient in
 // half precision is coalesced first, because it may have several values for one element.
-at::Tensor values_of(const at::Tensor& parameter) {
+at::Tensor gradient_values_of(const at::Tensor& parameter) {
   at::Tensor& gradient = parameter.mutable_grad();
   if (!gradient.is_sparse()) return gradient;
   if (gradient.scalar_type() == at::kHalf) gradient = gradient.coalesce();
@@ -37,7 +37,7 @@ at::Tensor values_of(const at::Tensor& parameter) {
 }
 
 // Divides the gradients by the scale, and makes `found` other than 0 if one of them is not finite.
-void unscale_alike(const std::vector<at::Tensor>& values, at::Tensor& found, float inverse) {
+void unscale_same_type(const std::vector<at::Tensor>& values, at::Tensor& found, float inverse) {
   if (values[0].scalar_type() != at::kBFloat16 || values[0].is_cpu()) {
     at::_amp_foreach_non_finite_check_and_unscale_(values, found, at::full({1}, inverse, found.options()));
     return;
@@ -59,7 +59,7 @@ std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, floa
   for (auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) {
       if (!parameter.grad().defined() || !done.insert(parameter.unsafeGetTensorImpl()).second) continue;
-      const at::Tensor values = values_of(parameter);
+      const at::Tensor values = gradient_values_of(parameter);
       alike[{values.device().type(), values.device().index(), values.scalar_type()}].push_back(values);
     }
   }
@@ -67,7 +67,7 @@ std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, floa
   for (const auto& [kind, values] : alike) {
     const auto like = at::TensorOptions(at::kFloat).device(values[0].device());
     if (found.empty() || found.back().device() != values[0].device()) found.push_back(at::zeros({1}, like));
-    unscale_alike(values, found.back(), inverse);
+    unscale_same_type(values, found.back(), inverse);
   }
   if (found.empty()) return std::nullopt;
   return std::ranges::all_of(found, [](const at::Tensor& of_device) { return of_device.item<float>() == 0; });
@@ -89,7 +89,7 @@ at::Tensor LossScaler::scale(const at::Tensor& loss) const {
 }
 
 void LossScaler::unscale(::torch::optim::Optimizer& optimizer) {
-  Turn& turn = turns_[&optimizer];
+  Turn& turn = optimizer_states_[&optimizer];
   if (turn.stage == Stage::kUnscaled)
     refuse_call(
         "unscale() was called twice for an optimizer: call it once a step, and update() at the end of each "
@@ -101,7 +101,7 @@ void LossScaler::unscale(::torch::optim::Optimizer& optimizer) {
 }
 
 bool LossScaler::step(::torch::optim::Optimizer& optimizer) {
-  Turn& turn = turns_[&optimizer];
+  Turn& turn = optimizer_states_[&optimizer];
   if (turn.stage == Stage::kStepped)
     refuse_call(
         "step() was called twice for an optimizer: call update() at the end of each step, once for "
@@ -118,7 +118,7 @@ bool LossScaler::step(::torch::optim::Optimizer& optimizer) {
 
 void LossScaler::update() {
   std::optional<bool> is_finite;
-  for (const auto& [optimizer, turn] : turns_)
+  for (const auto& [optimizer, turn] : optimizer_states_)
     if (turn.is_finite) is_finite = is_finite.value_or(true) && *turn.is_finite;
   if (!is_finite)
     refuse_call(
@@ -132,7 +132,7 @@ void LossScaler::update() {
     if (std::isfinite(larger)) scale_ = larger;
     good_steps_ = 0;
   }
-  turns_.clear();
+  optimizer_states_.clear();
 }
 
 }  // namespace ratoon::torch

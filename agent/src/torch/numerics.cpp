@@ -76,7 +76,7 @@ Numerics numerics_now() {
 }  // namespace
 
 bool attach_torch_numerics() {
-  attach_device_errors();
+  register_device_error_explainer();
   attach_numerics({.pin = pin_numerics,
                    .set_threads = [](std::uint32_t count) { at::set_num_threads(static_cast<int>(count)); },
                    .seed = [](std::uint64_t seed) { at::manual_seed(seed); },

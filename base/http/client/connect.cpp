@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "base/core/threads/mutex.h"
 #include "base/http/wakeup.h"
 
 namespace ratoon::http {
@@ -24,9 +25,9 @@ using SteadyClock = std::chrono::steady_clock;
 
 // A DNS lookup, which may outlive its caller because the system's resolver cannot be interrupted.
 struct NameLookup {
-  std::mutex mutex;
-  std::string problem;                   // guarded by mutex
-  std::vector<ServerAddress> addresses;  // guarded by mutex
+  Mutex mutex;
+  std::string problem RATOON_GUARDED_BY(mutex);
+  std::vector<ServerAddress> addresses RATOON_GUARDED_BY(mutex);
   Wakeup wakeup;
 };
 
@@ -96,13 +97,13 @@ Result<std::vector<ServerAddress>> ConnectAttempt::find_addresses() {
 Result<std::vector<ServerAddress>> ConnectAttempt::look_up() {
   auto lookup = std::make_shared<NameLookup>();
   resolve_(url_, [lookup](std::vector<ServerAddress> addresses, std::string problem) {
-    const std::lock_guard lock(lookup->mutex);
+    const MutexLock lock(lookup->mutex);
     lookup->problem = std::move(problem);
     lookup->addresses = std::move(addresses);
     lookup->wakeup.notify();
   });
   if (auto waited = wait_for(lookup->wakeup.fd(), POLLIN, deadline_); !waited) return waited.error();
-  const std::lock_guard lock(lookup->mutex);
+  const MutexLock lock(lookup->mutex);
   if (lookup->addresses.empty()) {
     return failed(ErrorKind::kUnavailable, "failed: no address was found for that name (" + lookup->problem +
                                                "); check the name and the resolver");

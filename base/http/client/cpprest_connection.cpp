@@ -153,10 +153,10 @@ rest::http_request convert_request(const Request& request, const Url& url,
   return converted;
 }
 
-class OneConnection final : public CpprestConnection {
+class CpprestClientConnection final : public CpprestConnection {
  public:
-  OneConnection(std::shared_ptr<CpprestCallState> state, const char* base_url,
-                const rest::client::http_client_config& config)
+  CpprestClientConnection(std::shared_ptr<CpprestCallState> state, const char* base_url,
+                          const rest::client::http_client_config& config)
       : state_(std::move(state)), client_(base_url, config) {}
 
   void start(const Request& request, const Url& url,
@@ -251,7 +251,7 @@ Result<std::unique_ptr<ClientConnection>> CpprestConnection::make(const Url& url
   if (!state->socket.is_open()) return system_error(errno, "keeping a second descriptor for " + url.shown);
   state->unused = std::move(connected);
   try {
-    return std::unique_ptr<ClientConnection>(std::make_unique<OneConnection>(
+    return std::unique_ptr<ClientConnection>(std::make_unique<CpprestClientConnection>(
         state, url.is_https ? kPlaceholderHttps : kPlaceholderHttp, make_config(state)));
   } catch (const std::exception& e) {
     return Error(ErrorKind::kUnavailable, "making a client for " + url.shown + " failed: " + e.what());

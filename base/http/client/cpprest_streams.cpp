@@ -8,12 +8,12 @@
 namespace ratoon::http {
 namespace {
 
-using Base = concurrency::streams::details::streambuf_state_manager<std::uint8_t>;
+using StreamBufferBase = concurrency::streams::details::streambuf_state_manager<std::uint8_t>;
 
 // cpprestsdk's HTTP client calls only getn and putn_nocopy; the base class requires the other functions.
-class BridgeBuffer : public Base {
+class ChannelBuffer : public StreamBufferBase {
  public:
-  explicit BridgeBuffer(std::ios_base::openmode mode) : Base(mode) {}
+  explicit ChannelBuffer(std::ios_base::openmode mode) : StreamBufferBase(mode) {}
 
   bool can_seek() const override { return false; }
   bool has_size() const override { return false; }
@@ -33,7 +33,7 @@ class BridgeBuffer : public Base {
   void release(std::uint8_t*, std::size_t) override {}
 
  protected:
-  using Base::_putn;
+  using StreamBufferBase::_putn;
   pplx::task<int_type> _putc(std::uint8_t) override { return no_character(); }
   pplx::task<std::size_t> _putn(const std::uint8_t*, std::size_t) override { return no_bytes(); }
   pplx::task<int_type> _bumpc() override { return no_character(); }
@@ -53,10 +53,10 @@ class BridgeBuffer : public Base {
   static pplx::task<std::size_t> no_bytes() { return pplx::task_from_result<std::size_t>(0); }
 };
 
-class DownloadBuffer final : public BridgeBuffer {
+class DownloadBuffer final : public ChannelBuffer {
  public:
   explicit DownloadBuffer(std::shared_ptr<ExchangeChannel> channel)
-      : BridgeBuffer(std::ios_base::out), channel_(std::move(channel)) {}
+      : ChannelBuffer(std::ios_base::out), channel_(std::move(channel)) {}
 
  protected:
   pplx::task<std::size_t> _putn(const std::uint8_t* data, std::size_t size) override {
@@ -73,9 +73,9 @@ class DownloadBuffer final : public BridgeBuffer {
   std::shared_ptr<ExchangeChannel> channel_;
 };
 
-class MemoryUpload final : public BridgeBuffer {
+class MemoryUpload final : public ChannelBuffer {
  public:
-  explicit MemoryUpload(std::string_view body) : BridgeBuffer(std::ios_base::in), left_(body) {}
+  explicit MemoryUpload(std::string_view body) : ChannelBuffer(std::ios_base::in), left_(body) {}
 
  protected:
   pplx::task<std::size_t> _getn(std::uint8_t* into, std::size_t size) override {
@@ -89,10 +89,10 @@ class MemoryUpload final : public BridgeBuffer {
   std::string_view left_;
 };
 
-class SourceUpload final : public BridgeBuffer {
+class SourceUpload final : public ChannelBuffer {
  public:
   explicit SourceUpload(std::shared_ptr<ExchangeChannel> channel)
-      : BridgeBuffer(std::ios_base::in), channel_(std::move(channel)) {}
+      : ChannelBuffer(std::ios_base::in), channel_(std::move(channel)) {}
 
  protected:
   pplx::task<std::size_t> _getn(std::uint8_t* into, std::size_t size) override {

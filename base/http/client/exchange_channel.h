@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "base/core/threads/mutex.h"
 #include "base/http/transport.h"
 #include "base/http/wakeup.h"
 
@@ -58,15 +58,15 @@ class ExchangeChannel {
 
  private:
   Wakeup wakeup_;
-  mutable std::mutex mutex_;
-  // mutex_ guards all events. One slot for each kind of event is enough, because in each direction the
-  // library passes on only one piece of a body at a time.
-  std::optional<HeadArrived> head_;
-  std::optional<BytesArrived> bytes_;
-  std::optional<BytesWanted> wanted_;
-  std::optional<ExchangeEnded> ended_;
-  bool is_released_ = false;
-  bool has_delivered_head_ = false;
+  mutable Mutex mutex_;
+  // One slot for each kind of event is enough, because in each direction the library passes on only one piece
+  // of a body at a time.
+  std::optional<HeadArrived> head_ RATOON_GUARDED_BY(mutex_);
+  std::optional<BytesArrived> bytes_ RATOON_GUARDED_BY(mutex_);
+  std::optional<BytesWanted> bytes_wanted_ RATOON_GUARDED_BY(mutex_);
+  std::optional<ExchangeEnded> pending_end_ RATOON_GUARDED_BY(mutex_);
+  bool is_released_ RATOON_GUARDED_BY(mutex_) = false;
+  bool has_delivered_head_ RATOON_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ratoon::http

@@ -24,7 +24,7 @@ std::string_view to_view(BeastText text) {
   return {text.data(), text.size()};
 }
 
-struct IgnoringCase {
+struct CaseInsensitiveLess {
   bool operator()(const std::string& a, const std::string& b) const {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
       return std::tolower(static_cast<unsigned char>(x)) < std::tolower(static_cast<unsigned char>(y));
@@ -137,7 +137,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
   void on_finish_impl(BeastError&) override {}
 
   const CallPlan& plan_;
-  std::map<std::string, std::string, IgnoringCase> fields_;
+  std::map<std::string, std::string, CaseInsensitiveLess> fields_;
   std::size_t head_bytes_ = 0;  // read of the head so far
   bool has_read_line_ = false;
   std::uint64_t chunk_bytes_left_ = 0;

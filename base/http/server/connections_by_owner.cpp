@@ -6,7 +6,8 @@ namespace ratoon::http {
 
 bool ConnectionsByOwner::has_room(const std::string& tenant) const {
   const auto found = tenants_.find(tenant);
-  return !tenant_max_ || found == tenants_.end() || found->second.connections < *tenant_max_;
+  return !connections_per_tenant_max_ || found == tenants_.end() ||
+         found->second.connections < *connections_per_tenant_max_;
 }
 
 ConnectionsByOwner::Session ConnectionsByOwner::add(const Session& session, const ConnectionOwner& owner) {

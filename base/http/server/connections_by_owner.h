@@ -23,7 +23,8 @@ class ConnectionsByOwner {
  public:
   using Session = std::shared_ptr<ServerSession>;
 
-  explicit ConnectionsByOwner(std::optional<std::size_t> tenant_max) : tenant_max_(tenant_max) {}
+  explicit ConnectionsByOwner(std::optional<std::size_t> tenant_max)
+      : connections_per_tenant_max_(tenant_max) {}
 
   [[nodiscard]] bool has_room(const std::string& tenant) const;
   // Adds `session`. If the owner now has more sessions than its limit (at least 1), removes the owner's
@@ -42,7 +43,7 @@ class ConnectionsByOwner {
     std::size_t connections = 0;
   };
 
-  const std::optional<std::size_t> tenant_max_;
+  const std::optional<std::size_t> connections_per_tenant_max_;
   std::unordered_map<std::string, Tenant> tenants_;
   std::unordered_map<Session, TenantAndName> owners_by_session_;
 };

@@ -5,7 +5,7 @@
 namespace ratoon::http {
 
 void ReplyBuffer::put(std::string piece, bool is_last) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_closed_ || is_complete_) return;
   is_complete_ = is_last;
   if (piece.empty()) return;
@@ -14,8 +14,9 @@ void ReplyBuffer::put(std::string piece, bool is_last) {
 }
 
 bool ReplyBuffer::put_when_space(std::string piece) {
-  std::unique_lock lock(mutex_);
-  space_available_.wait(lock, [this] { return is_closed_ || unsent_bytes_ < kUnsentBytesMax; });
+  MutexLock lock(mutex_);
+  space_available_.wait(
+      lock, [this]() RATOON_REQUIRES(mutex_) { return is_closed_ || unsent_bytes_ < kUnsentBytesMax; });
   if (is_closed_ || is_complete_) return false;
   unsent_bytes_ += piece.size();
   pieces_.push_back(std::move(piece));
@@ -23,7 +24,7 @@ bool ReplyBuffer::put_when_space(std::string piece) {
 }
 
 std::optional<std::string> ReplyBuffer::next() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unsent_bytes_ -= std::exchange(in_flight_bytes_, 0);
   if (unsent_bytes_ < kUnsentBytesMax) space_available_.notify_all();
   if (pieces_.empty()) return std::nullopt;
@@ -34,12 +35,12 @@ std::optional<std::string> ReplyBuffer::next() {
 }
 
 bool ReplyBuffer::is_sent() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_complete_ && pieces_.empty() && in_flight_bytes_ == 0;
 }
 
 void ReplyBuffer::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_closed_ = true;
   is_abandoned_ = true;
   space_available_.notify_all();

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::http {
 
@@ -38,13 +37,13 @@ class ReplyBuffer {
 
  private:
   std::atomic<bool> is_abandoned_{false};
-  mutable std::mutex mutex_;
-  std::condition_variable space_available_;
-  std::deque<std::string> pieces_;  // all guarded by mutex_
-  std::size_t unsent_bytes_ = 0;
-  std::size_t in_flight_bytes_ = 0;
-  bool is_complete_ = false;
-  bool is_closed_ = false;
+  mutable Mutex mutex_;
+  ConditionVariable space_available_;
+  std::deque<std::string> pieces_ RATOON_GUARDED_BY(mutex_);
+  std::size_t unsent_bytes_ RATOON_GUARDED_BY(mutex_) = 0;
+  std::size_t in_flight_bytes_ RATOON_GUARDED_BY(mutex_) = 0;
+  bool is_complete_ RATOON_GUARDED_BY(mutex_) = false;
+  bool is_closed_ RATOON_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ratoon::http

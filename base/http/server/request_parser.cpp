@@ -28,7 +28,7 @@ std::size_t count_of(const Fields& fields, beast_http::field name) {
   return static_cast<std::size_t>(std::distance(first, last));
 }
 
-bool is_target(const Fields& fields) {
+bool has_valid_target(const Fields& fields) {
   const auto target = view_of(fields.target());
   if (target == "*") return fields.method() == beast_http::verb::options;
   return target.starts_with('/') || target.starts_with("http://") || target.starts_with("https://");
@@ -56,7 +56,7 @@ std::optional<Refusal> find_framing_flaw(const Fields& fields) {
                      !equals_ignoring_case(view_of(fields[field::transfer_encoding]), "chunked"))) {
     return Refusal{400, "The only transfer coding that this server understands is chunked."};
   }
-  if (!is_target(fields)) return Refusal{400, "The target of the request must be a path."};
+  if (!has_valid_target(fields)) return Refusal{400, "The target of the request must be a path."};
   if (fields.count(field::expect) != 0 &&
       !equals_ignoring_case(view_of(fields[field::expect]), "100-continue")) {
     return Refusal{417, "The only expectation that this server understands is 100-continue."};
@@ -77,7 +77,7 @@ Refusal refusal_of(const boost::system::error_code& error, std::size_t body_max)
 }
 
 // Returns the request without its body, which has not arrived yet.
-ServerRequest without_body(const Fields& fields) {
+ServerRequest request_without_body(const Fields& fields) {
   ServerRequest request;
   request.method = view_of(fields.method_string());
   std::string_view target = view_of(fields.target());
@@ -163,7 +163,7 @@ RequestParser::State RequestParser::feed(std::string& bytes) {
         parts_->refusal = *flaw;
         return State::kRefused;
       }
-      parts_->request = without_body(parser.get());
+      parts_->request = request_without_body(parser.get());
       parts_->keeps_alive = parser.get().keep_alive();
       parts_->wants_continue =
           parser.get().version() == 11 && parser.get().count(beast_http::field::expect) != 0;

@@ -6,12 +6,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_set>
 #include <vector>
 
+#include "base/core/threads/mutex.h"
 #include "base/http/server/connections_by_owner.h"
 #include "base/http/server/server_socket.h"
 #include "base/http/server/unauthenticated_connections.h"
@@ -35,7 +35,7 @@ class ServerCore {
   // for the new one.
   [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
   // Adds a connection that only gets the reply 503. Returns false if the server stops.
-  [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);
+  [[nodiscard]] bool add_for_refusal(const std::shared_ptr<ServerSession>& session);
   void remove(const std::shared_ptr<ServerSession>& session);
   // Records whether the server is handling a request of this unauthenticated connection.
   void set_has_running_request(const std::shared_ptr<ServerSession>& session, bool has_running_request);
@@ -62,18 +62,18 @@ class ServerCore {
   boost::asio::io_context io;
 
  private:
-  void add_thread();  // call with mutex_ held
+  void add_thread() RATOON_REQUIRES(mutex_);
 
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_guard_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<boost::asio::ssl::context> tls_;               // guarded by mutex_
-  bool is_stopping_ = false;                                     // guarded by mutex_
-  std::size_t blocked_threads_ = 0;                              // guarded by mutex_
-  std::vector<std::thread> threads_;                             // guarded by mutex_
-  std::unordered_set<std::shared_ptr<ServerSession>> sessions_;  // guarded by mutex_
-  UnauthenticatedConnections unauthenticated_;                   // guarded by mutex_
-  ConnectionsByOwner connections_by_owner_;                      // guarded by mutex_
-  std::mutex join_mutex_;
+  mutable Mutex mutex_;
+  std::shared_ptr<boost::asio::ssl::context> tls_ RATOON_GUARDED_BY(mutex_);
+  bool is_stopping_ RATOON_GUARDED_BY(mutex_) = false;
+  std::size_t blocked_threads_ RATOON_GUARDED_BY(mutex_) = 0;
+  std::vector<std::thread> threads_ RATOON_GUARDED_BY(mutex_);
+  std::unordered_set<std::shared_ptr<ServerSession>> sessions_ RATOON_GUARDED_BY(mutex_);
+  UnauthenticatedConnections unauthenticated_connections_ RATOON_GUARDED_BY(mutex_);
+  ConnectionsByOwner connections_by_owner_ RATOON_GUARDED_BY(mutex_);
+  Mutex join_mutex_;  // stop() locks it, and inside it mutex_
 };
 
 }  // namespace ratoon::http

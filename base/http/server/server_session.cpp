@@ -25,7 +25,7 @@ SteadyClock::duration to_steady_duration(Duration duration) {
 }
 
 // Returns the IPv4 address of an IPv4 client, which a server on "::" sees as an IPv6 address.
-boost::asio::ip::address plain(const boost::asio::ip::address& address) {
+boost::asio::ip::address to_ipv4_if_mapped(const boost::asio::ip::address& address) {
   if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
   return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
 }
@@ -34,7 +34,7 @@ Peer peer_of(const ServerTcp& socket) {
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);
   if (error) return {};
-  const auto plain_address = plain(endpoint.address());
+  const auto plain_address = to_ipv4_if_mapped(endpoint.address());
   const std::string address = plain_address.to_string();
   const std::string host = plain_address.is_v6() ? "[" + address + "]" : address;
   return {.address = address, .address_with_port = host + ":" + std::to_string(endpoint.port())};
@@ -129,8 +129,8 @@ void ServerSession::feed_parser() {
 
 void ServerSession::send_continue() {
   if (std::exchange(has_sent_continue_, true)) return;
-  buffer_ = std::make_shared<ReplyBuffer>();
-  buffer_->put("HTTP/1.1 100 Continue\r\n\r\n", false);
+  reply_buffer_ = std::make_shared<ReplyBuffer>();
+  reply_buffer_->put("HTTP/1.1 100 Continue\r\n\r\n", false);
   flush();
 }
 
@@ -140,8 +140,8 @@ void ServerSession::dispatch() {
   if (is_unauthenticated_) core_->set_has_running_request(shared_from_this(), true);
   // A client of HTTP/1.0 gets one reply without chunks.
   keeps_alive_ = parser_->keeps_alive() && parser_->is_http_1_1();
-  buffer_ = std::make_shared<ReplyBuffer>();
-  auto responder = make_responder(buffer_, weak_from_this(), {keeps_alive_, parser_->is_head_request()},
+  reply_buffer_ = std::make_shared<ReplyBuffer>();
+  auto responder = make_responder(reply_buffer_, weak_from_this(), {keeps_alive_, parser_->is_head_request()},
                                   parser_->is_http_1_1());
   auto request = parser_->take_request();
   request.peer = peer_.address_with_port;
@@ -163,9 +163,9 @@ void ServerSession::dispatch() {
 void ServerSession::refuse(int status, const std::string& reason) {
   phase_ = Phase::kReplying;
   keeps_alive_ = false;
-  buffer_ = std::make_shared<ReplyBuffer>();
-  buffer_->put(write_reply({status, {{"Content-Type", "text/plain"}}, reason + "\n"}, {.keeps_alive = false}),
-               true);
+  reply_buffer_ = std::make_shared<ReplyBuffer>();
+  reply_buffer_->put(
+      write_reply({status, {{"Content-Type", "text/plain"}}, reason + "\n"}, {.keeps_alive = false}), true);
   flush();
 }
 
@@ -200,7 +200,7 @@ void ServerSession::on_end_of_input(const boost::system::error_code& error) {
   // A client that has closed only its sending half still reads replies. We try to send the reply; the write
   // fails if the client has closed the connection.
   if (phase_ == Phase::kReplying && is_orderly) {
-    if (buffer_) buffer_->mark_abandoned();
+    if (reply_buffer_) reply_buffer_->mark_abandoned();
     return;
   }
   close();
@@ -209,17 +209,17 @@ void ServerSession::on_end_of_input(const boost::system::error_code& error) {
 // --- Writing replies
 
 void ServerSession::flush() {
-  if (is_writing_ || !buffer_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
-  if (auto piece = buffer_->next()) {
+  if (is_writing_ || !reply_buffer_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
+  if (auto piece = reply_buffer_->next()) {
     write_buffer_ = std::move(*piece);
     written_bytes_ = 0;
     is_writing_ = true;
-    return write_rest();
+    return write_remaining_bytes();
   }
-  if (phase_ == Phase::kReplying && buffer_->is_sent()) on_reply_sent();
+  if (phase_ == Phase::kReplying && reply_buffer_->is_sent()) on_reply_sent();
 }
 
-void ServerSession::write_rest() {
+void ServerSession::write_remaining_bytes() {
   if (phase_ == Phase::kReplying) set_write_deadline();
   socket_->write_some(boost::asio::buffer(write_buffer_) + written_bytes_,
                       [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
@@ -234,7 +234,7 @@ void ServerSession::on_written(const boost::system::error_code& error, std::size
   written_bytes_ += size;
   if (written_bytes_ < write_buffer_.size()) {
     is_writing_ = true;
-    return write_rest();
+    return write_remaining_bytes();
   }
   write_buffer_.clear();
   if (phase_ == Phase::kReplying) clear_deadline();
@@ -242,7 +242,7 @@ void ServerSession::on_written(const boost::system::error_code& error, std::size
 }
 
 void ServerSession::on_reply_sent() {
-  buffer_.reset();
+  reply_buffer_.reset();
   reply_deadline_.reset();
   if (is_unauthenticated_) {
     core_->set_has_running_request(shared_from_this(), false);
@@ -280,7 +280,7 @@ void ServerSession::close() {
   clear_deadline();
   boost::system::error_code ignored;
   socket_->tcp().close(ignored);
-  if (buffer_) buffer_->close();
+  if (reply_buffer_) reply_buffer_->close();
   core_->remove(shared_from_this());
 }
 

@@ -51,7 +51,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
   void on_end_of_input(const boost::system::error_code& error);
 
   void flush();
-  void write_rest();
+  void write_remaining_bytes();
   void on_written(const boost::system::error_code& error, std::size_t size);
   void on_reply_sent();
 
@@ -85,7 +85,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
   bool has_input_ended_ = false;
   bool has_sent_continue_ = false;
 
-  std::shared_ptr<ReplyBuffer> buffer_;
+  std::shared_ptr<ReplyBuffer> reply_buffer_;
   std::string write_buffer_;
   std::size_t written_bytes_ = 0;
   bool is_writing_ = false;

@@ -24,7 +24,7 @@ class UnauthenticatedConnections {
   using Time = std::chrono::steady_clock::time_point;
 
   // At least one.
-  explicit UnauthenticatedConnections(std::size_t max) : max_(max) {}
+  explicit UnauthenticatedConnections(std::size_t max) : connections_max_(max) {}
 
   // Returns the connection to close if `session` exceeds the limit (perhaps `session` itself), or null.
   [[nodiscard]] Session add(const Session& session, const std::string& address, Time now);
@@ -41,8 +41,8 @@ class UnauthenticatedConnections {
 
   [[nodiscard]] std::vector<UnauthenticatedConnection>::iterator find_connection_to_close(Time now);
 
-  const std::size_t max_;
-  std::vector<UnauthenticatedConnection> unauthenticated_;
+  const std::size_t connections_max_;
+  std::vector<UnauthenticatedConnection> connections_;
 };
 
 }  // namespace ratoon::http

@@ -9,7 +9,7 @@
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "base/core/atomic_fill.h"
 #include "base/core/count_with_noun.h"
-#include "base/core/ignore_signal.h"
+#include "base/core/threads/ignore_signal.h"
 #include "base/core/utf8.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/checkpoint/commands/export_name.h"
@@ -92,7 +92,7 @@ Result<std::string> format_of(const ExportArguments& arguments) {
 }
 
 Result<void> check_target(const ExportArguments& arguments) {
-  if (auto is_there = check_folder_of(arguments.file); !is_there) return is_there;
+  if (auto is_there = check_parent_folder(arguments.file); !is_there) return is_there;
   std::error_code ignored;
   if (checkpoint::belongs_to_run(arguments.file))
     return Error(

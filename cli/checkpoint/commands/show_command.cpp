@@ -30,16 +30,16 @@ struct ShowArguments {
   std::vector<std::string> tensors;
 };
 
-struct Part {
+struct TensorPart {
   std::uint32_t rank = 0;
   const checkpoint::PackedTensor* tensor = nullptr;
   Hash128 hash;
   bool is_part_file = false;
 };
-using Parts = std::map<std::string, std::vector<Part>>;  // by name
+using PartsByTensor = std::map<std::string, std::vector<TensorPart>>;  // by name
 
-Parts parts_of(const std::vector<OpenPack>& packs, const std::vector<std::string>& patterns) {
-  Parts parts;
+PartsByTensor parts_of(const std::vector<OpenPack>& packs, const std::vector<std::string>& patterns) {
+  PartsByTensor parts;
   for (const OpenPack& pack : packs) {
     const auto& header = pack.reader.header();
     for (std::size_t i = 0; i < header.layout.tensors.size(); ++i) {
@@ -52,12 +52,12 @@ Parts parts_of(const std::vector<OpenPack>& packs, const std::vector<std::string
 }
 
 // Names the ranks of a tensor, such as `all ranks`, `rank 3`, `parts on 4 ranks` or `4 ranks, not alike`.
-std::string locations(const std::vector<Part>& parts, std::size_t ranks) {
-  const Part& first = parts.front();
+std::string describe_ranks(const std::vector<TensorPart>& parts, std::size_t ranks) {
+  const TensorPart& first = parts.front();
   if (parts.size() == 1 && !first.tensor->box && ranks > 1) return "rank " + std::to_string(first.rank);
   if (first.is_part_file) return std::to_string(parts.size()) + " part files";
   bool are_alike = true;
-  for (const Part& part : parts) {
+  for (const TensorPart& part : parts) {
     if (part.tensor->box) return "parts on " + std::to_string(parts.size()) + " ranks";
     are_alike = are_alike && part.hash == first.hash;
   }
@@ -65,7 +65,7 @@ std::string locations(const std::vector<Part>& parts, std::size_t ranks) {
   return are_alike ? all : all + ", not alike";
 }
 
-void print_tables(const OpenCheckpoint& opened, const Parts& parts) {
+void print_tables(const OpenCheckpoint& opened, const PartsByTensor& parts) {
   const auto& manifest = *opened.found.manifest;
   print_text("checkpoint of " + checkpoint_text(opened.found.id) + ", written by " +
              printable(manifest.writer) + ", digest " + opened.found.digest + "\n" +
@@ -83,18 +83,18 @@ void print_tables(const OpenCheckpoint& opened, const Parts& parts) {
     rows.push_back({name, std::string(checkpoint::safetensors_name(tensor.type)),
                     "[" + checkpoint::to_text(shape) + "]",
                     size_text(checkpoint::count_bytes(tensor.type, shape).value_or(0)),
-                    locations(found, manifest.packs.size())});
+                    describe_ranks(found, manifest.packs.size())});
   }
   print_text(table_text(rows));
 }
 
-nlohmann::json to_json(const std::string& name, const std::vector<Part>& parts) {
+nlohmann::json to_json(const std::string& name, const std::vector<TensorPart>& parts) {
   const auto& tensor = *parts.front().tensor;
   nlohmann::json object = {{"name", name},
                            {"dtype", checkpoint::safetensors_name(tensor.type)},
                            {"shape", checkpoint::whole_shape_of(tensor)},
                            {"parts", nlohmann::json::array()}};
-  for (const Part& part : parts) {
+  for (const TensorPart& part : parts) {
     nlohmann::json one = {{"rank", part.rank},
                           {"size_bytes", part.tensor->end - part.tensor->begin},
                           {"digest", to_hex(part.hash)}};
@@ -107,7 +107,8 @@ nlohmann::json to_json(const std::string& name, const std::vector<Part>& parts) 
   return object;
 }
 
-void print_document(const ShowArguments& arguments, const OpenCheckpoint& opened, const Parts& parts) {
+void print_document(const ShowArguments& arguments, const OpenCheckpoint& opened,
+                    const PartsByTensor& parts) {
   nlohmann::json document = begin_json_document(arguments.common);
   document["step"] = opened.found.id.step.value();
   document["attempt"] = opened.found.id.attempt.value();
@@ -136,7 +137,7 @@ int show(const ShowArguments& arguments) {
   if (!place) return print_error_and_exit_code(place.error());
   const auto opened = open_checkpoint(place->disk(), arguments.selection, arguments.rank);
   if (!opened) return print_error_and_exit_code(opened.error());
-  const Parts parts = parts_of(opened->packs, arguments.tensors);
+  const PartsByTensor parts = parts_of(opened->packs, arguments.tensors);
   if (arguments.common.is_json)
     print_document(arguments, *opened, parts);
   else

@@ -46,7 +46,7 @@ Result<std::vector<FoundCheckpoint>> select_checkpoints(const VerifyArguments& a
       .error();  // the error lists the checkpoints that exist
 }
 
-std::string line_of(const VerifyResult& one) {
+std::string result_line(const VerifyResult& one) {
   const std::string word(name_of(one.verdict));
   if (one.verdict == VerifyOutcome::kGood)
     return checkpoint_text(one.id) + ": " + word + ", " + size_text(one.size_bytes) + "\n";
@@ -99,7 +99,7 @@ Result<std::vector<VerifyResult>> verify_selected(const checkpoint::Disk& disk,
   for (const FoundCheckpoint& found : *chosen) {
     verified.push_back(verify_checkpoint(disk, found, [&](std::uint64_t bytes) { progress.advance(bytes); }));
     progress.clear();
-    if (!arguments.common.is_json) print_text(line_of(verified.back()));
+    if (!arguments.common.is_json) print_text(result_line(verified.back()));
   }
   return verified;
 }

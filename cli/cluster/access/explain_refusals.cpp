@@ -62,12 +62,12 @@ Error explain_failure(const ClusterQuery& query, const std::string& verb, const 
   return error.with_context("asking " + query.server);
 }
 
-Error explain_watch(const ClusterQuery& query, const Error& error) {
+Error explain_watch_failure(const ClusterQuery& query, const Error& error) {
   return missing_permission_error(query, "watch", error);
 }
 
-Error explain_missing(const ClusterQuery& query, const std::string& job,
-                      const std::vector<std::string>& names) {
+Error explain_missing_job(const ClusterQuery& query, const std::string& job,
+                          const std::vector<std::string>& names) {
   constexpr std::size_t kNamedMax = 5;
   const std::string meant = nearest_name(job, names);
   std::string sentence = "there is no TrainingJob '" + job + "' in " + query_text(query);

@@ -26,9 +26,9 @@ struct ClusterQuery {
 [[nodiscard]] Error explain_failure(const ClusterQuery& query, const std::string& verb, const Error& error,
                                     const std::optional<kube::ApiFailure>& refusal, WallTime now);
 // Explains why the server refuses a watch.
-[[nodiscard]] Error explain_watch(const ClusterQuery& query, const Error& error);
+[[nodiscard]] Error explain_watch_failure(const ClusterQuery& query, const Error& error);
 // Explains that no job has this name. `names` are the jobs that exist.
-[[nodiscard]] Error explain_missing(const ClusterQuery& query, const std::string& job,
-                                    const std::vector<std::string>& names);
+[[nodiscard]] Error explain_missing_job(const ClusterQuery& query, const std::string& job,
+                                        const std::vector<std::string>& names);
 
 }  // namespace ratoon::cli

@@ -20,18 +20,18 @@ using nlohmann::json;
 
 constexpr Duration kTimeout = std::chrono::seconds(10);
 
-std::optional<std::string> environment(const std::string& name) {
+std::optional<std::string> find_variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 Result<kube::ApiServerAccess> find_api_server_access(const ClusterSelection& selection) {
-  const auto path = choose_kubeconfig(selection, environment, [](const std::string& file) {
+  const auto path = choose_kubeconfig(selection, find_variable, [](const std::string& file) {
     std::error_code ignored;
     return std::filesystem::exists(file, ignored);
   });
   if (!path) return path.error();
-  if (path->empty()) return runtime::find_api_server_access("", environment);
+  if (path->empty()) return runtime::find_api_server_access("", find_variable);
   return runtime::read_kubeconfig(*path, selection.context);
 }
 
@@ -44,7 +44,7 @@ bool is_over(const json& job) {
 
 namespace {
 
-std::optional<WallTime> end_of(const std::string& certificate_pem) {
+std::optional<WallTime> certificate_end_of(const std::string& certificate_pem) {
   const auto validity = http::certificate_validity(certificate_pem);
   return validity ? std::optional(validity->ends) : std::nullopt;
 }
@@ -56,7 +56,7 @@ JobClient::JobClient(kube::ApiServerAccess access, const ClusterSelection& selec
              .name_space = selection.is_for_all_namespaces ? ""
                            : selection.name_space.empty()  ? access.name_space
                                                            : selection.name_space,
-             .certificate_end = end_of(access.certificate_pem)},
+             .certificate_end = certificate_end_of(access.certificate_pem)},
       api_(std::move(access), clock_) {}
 
 Result<std::unique_ptr<JobClient>> JobClient::connect(const ClusterSelection& selection) {
@@ -89,13 +89,13 @@ Result<std::vector<json>> JobClient::find(const std::string& name) const {
   if (!others) return others.error();
   std::vector<std::string> names;
   for (const auto& other : *others) names.push_back(kube::job_key_in(other).name);
-  return explain_missing(query_, name, names);
+  return explain_missing_job(query_, name, names);
 }
 
 Result<void> JobClient::set_suspended(const std::string& name, bool is_suspended) const {
-  const auto request =
-      kube::merge_patch({.resource = kube::kTrainingJobs, .name_space = query_.name_space, .name = name},
-                        {{"spec", {{"suspend", is_suspended}}}});
+  const auto request = kube::make_patch_request(
+      {.resource = kube::kTrainingJobs, .name_space = query_.name_space, .name = name},
+      {{"spec", {{"suspend", is_suspended}}}});
   if (!request) return request.error();
   std::optional<kube::ApiFailure> refusal;
   const auto patched = api_.call(*request, {}, kTimeout, refusal);

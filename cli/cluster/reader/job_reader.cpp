@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "base/contract/exit_code.h"
-#include "base/core/ignore_signal.h"
+#include "base/core/threads/ignore_signal.h"
 #include "cli/cluster/access/cluster_options.h"
 #include "cli/cluster/reader/read_in_pod.h"
 #include "cli/cluster/reader/reader_pod.h"

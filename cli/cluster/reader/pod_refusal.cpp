@@ -7,7 +7,7 @@ constexpr int kForbidden = 403;
 constexpr int kUnprocessable = 422;
 
 // Searches for words of the authorizer, because quotas, Pod Security and other plugins answer 403, too.
-bool is_about_rights(const Error& error, const std::string& verb) {
+bool is_permission_error(const Error& error, const std::string& verb) {
   return error.message().find("cannot " + verb + " resource") != std::string::npos;
 }
 
@@ -16,7 +16,7 @@ bool is_about_rights(const Error& error, const std::string& verb) {
 Error explain_pod_refusal(const ClusterQuery& query, const std::string& verb, const std::string& resource,
                           const Error& error, const std::optional<kube::ApiFailure>& refusal) {
   const int status = refusal ? refusal->status : 0;
-  if (status == kForbidden && is_about_rights(error, verb))
+  if (status == kForbidden && is_permission_error(error, verb))
     return {
         ErrorKind::kPermissionDenied,
         "this user may not " + verb + " " + resource + " in " + query_text(query) +

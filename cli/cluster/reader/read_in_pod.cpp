@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 #include "cli/cluster/log_lines.h"
 #include "cli/cluster/reader/pod_refusal.h"
 #include "cli/cluster/reader/reader_container.h"
@@ -81,7 +81,7 @@ class ReaderPod {
       return read;
     });
     for (bool has_ended = false;;) {
-      const auto request = kube::pod_log(
+      const auto request = kube::make_log_request(
           reference(), {.container = kReaderContainer, .is_followed = true, .since = lines.newest()});
       if (!request) return request.error();
       const http::Limits limits{.total = {}, .silence = limits_.output_timeout};

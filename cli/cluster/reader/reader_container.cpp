@@ -16,11 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-const json& trainer_in(const json& pod_spec) {
+const json& trainer_container_of(const json& pod_spec) {
   return kube::items_of(pod_spec, "containers").front();
 }
 
-bool ends_with_pod(const json& volume) {
+bool is_deleted_with_pod(const json& volume) {
   const bool has_no_source = volume.size() == 1;  // such a volume is an emptyDir
   return volume.contains("emptyDir") || volume.contains("ephemeral") || has_no_source;
 }
@@ -32,7 +32,7 @@ bool is_for_trainers_image(std::string_view name) {
 }
 
 // The values that these variables have in the reader's image.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kVariablesOfImage = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kReaderImageVariables = {
     {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
      {"LD_PRELOAD", ""},
      {"LD_LIBRARY_PATH", ""},
@@ -71,7 +71,7 @@ json reader_mounts(const api::TrainingJob& job, const json& pod_spec) {
   std::set<std::string> mounted;
   for (const json& volume : reader_volumes(job, pod_spec)) mounted.insert(kube::string_field(volume, "name"));
   json mounts = json::array();
-  for (const json& item : kube::items_of(trainer_in(pod_spec), "volumeMounts")) {
+  for (const json& item : kube::items_of(trainer_container_of(pod_spec), "volumeMounts")) {
     if (!mounted.contains(kube::string_field(item, "name"))) continue;
     json mount = item;
     mount.erase("mountPropagation");  // not allowed for a mount that is only read
@@ -88,11 +88,11 @@ json reader_mounts(const api::TrainingJob& job, const json& pod_spec) {
 
 json reader_volumes(const api::TrainingJob& job, const json& pod_spec) {
   std::set<std::string> used;
-  for (const json& mount : kube::items_of(trainer_in(pod_spec), "volumeMounts"))
+  for (const json& mount : kube::items_of(trainer_container_of(pod_spec), "volumeMounts"))
     used.insert(kube::string_field(mount, "name"));
   json volumes = json::array();
   for (const json& volume : kube::items_of(pod_spec, "volumes"))
-    if (used.contains(kube::string_field(volume, "name")) && !ends_with_pod(volume))
+    if (used.contains(kube::string_field(volume, "name")) && !is_deleted_with_pod(volume))
       volumes.push_back(volume);
   if (const auto& claim = job.spec.checkpoint_policy.volume_claim_name; !claim.empty())
     volumes.push_back({{"name", kube::kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
@@ -101,7 +101,7 @@ json reader_volumes(const api::TrainingJob& job, const json& pod_spec) {
 
 json make_reader_container(const api::TrainingJob& job, const std::string& role, const json& pod_spec,
                            const std::string& image, const std::vector<std::string>& words) {
-  const json& trainer = trainer_in(pod_spec);
+  const json& trainer = trainer_container_of(pod_spec);
   json container = {
       {"name", kReaderContainer},
       {"image", image},
@@ -118,7 +118,7 @@ json make_reader_container(const api::TrainingJob& job, const std::string& role,
   if (const json& sources = kube::items_of(trainer, "envFrom"); !sources.empty()) {
     container["envFrom"] = sources;
     // Variables in `env` take precedence over those of `envFrom`, whose names are not known here.
-    for (const auto& [name, value] : kVariablesOfImage)
+    for (const auto& [name, value] : kReaderImageVariables)
       container["env"].push_back(variable(std::string(name), std::string(value)));
   }
   return container;

@@ -108,8 +108,8 @@ json copy_fields(const json& of_template) {
   return spec;
 }
 
-Result<SavePlace> choose_place(const api::TrainingJob& job, const ReaderRequest& request,
-                               const json& container) {
+Result<SavePlace> choose_save_place(const api::TrainingJob& job, const ReaderRequest& request,
+                                    const json& container) {
   if (!request.location.empty())
     return SavePlace{.argument = literal_argument(request.location), .path = request.location};
   if (auto found = find_save_place(job, container)) return *std::move(found);
@@ -159,7 +159,7 @@ Result<json> make_reader_pod(const api::TrainingJob& job, const ReaderRequest& r
   const json& of_template = kube::child(role, "template");
   const json& pod_spec = kube::child(of_template, "spec");
   const json& trainer = kube::items_of(pod_spec, "containers").front();
-  const auto place = choose_place(job, request, trainer);
+  const auto place = choose_save_place(job, request, trainer);
   if (!place) return place.error();
   const auto is_required = is_on_node(place->path, job, pod_spec);
   if (!is_required) return is_required.error();

@@ -20,7 +20,7 @@ const json& reader_status(const json& status) {
   return *kNothing;
 }
 
-const json& scheduling_of(const json& status) {
+const json& scheduling_condition_of(const json& status) {
   static const NeverDestroyed<json> kNothing;
   for (const json& one : kube::items_of(status, "conditions"))
     if (kube::string_field(one, "type") == "PodScheduled") return one;
@@ -81,7 +81,7 @@ ReaderState reader_state(const json& pod) {
     return {ReaderPhase::kCannotRun, "another client deletes the pod"};
   if (const json& waiting = kube::child(state, "waiting"); waiting.is_object() && !node.empty())
     return waiting_state(pod, waiting, node);
-  const json& scheduling = scheduling_of(status);
+  const json& scheduling = scheduling_condition_of(status);
   if (kube::string_field(scheduling, "status") == "False")
     return {ReaderPhase::kWaiting,
             "no node takes the pod" + text_after_colon(kube::string_field(scheduling, "message"))};

@@ -83,7 +83,7 @@ Result<int> relay(const std::vector<std::string>& words) {
   while (::waitpid(*child, &status, 0) < 0 && errno == EINTR) {
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalExitCodeBase + WTERMSIG(status);
-  print_text(relay_end(code, bytes));
+  print_text(make_end_line(code, bytes));
   return code;
 }
 

@@ -9,11 +9,11 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr char kOutputLine = '1';
-constexpr char kErrorLine = '2';
-constexpr char kOutputPiece = '+';
-constexpr char kErrorPiece = '-';
-constexpr char kEnd = '=';
+constexpr char kOutputLineTag = '1';
+constexpr char kErrorLineTag = '2';
+constexpr char kOutputPieceTag = '+';
+constexpr char kErrorPieceTag = '-';
+constexpr char kEndTag = '=';
 constexpr std::uint64_t kExitCodeMax = 255;
 
 }  // namespace
@@ -30,7 +30,7 @@ std::string RelayLines::add(std::string_view bytes) {
     bytes.remove_prefix(taken);
     if (newline != std::string_view::npos) {
       bytes.remove_prefix(1);
-      lines += (is_output ? kOutputLine : kErrorLine) + std::exchange(partial_line_, {}) + '\n';
+      lines += (is_output ? kOutputLineTag : kErrorLineTag) + std::exchange(partial_line_, {}) + '\n';
     } else if (partial_line_.size() == kLineBytesMax) {
       lines += end();
     }
@@ -40,26 +40,26 @@ std::string RelayLines::add(std::string_view bytes) {
 
 std::string RelayLines::end() {
   if (partial_line_.empty()) return {};
-  return (stream_ == RelayedStream::kOutput ? kOutputPiece : kErrorPiece) + std::exchange(partial_line_, {}) +
-         '\n';
+  return (stream_ == RelayedStream::kOutput ? kOutputPieceTag : kErrorPieceTag) +
+         std::exchange(partial_line_, {}) + '\n';
 }
 
-std::string relay_end(int exit_code, std::uint64_t output_bytes) {
-  return kEnd + std::to_string(exit_code) + " " + std::to_string(output_bytes) + "\n";
+std::string make_end_line(int exit_code, std::uint64_t output_bytes) {
+  return kEndTag + std::to_string(exit_code) + " " + std::to_string(output_bytes) + "\n";
 }
 
 Result<void> RelayedOutput::read(std::string_view line) {
   const char tag = line.empty() ? '\0' : line.front();
   const std::string_view text = line.empty() ? line : line.substr(1);
-  const bool is_output = tag == kOutputLine || tag == kOutputPiece;
-  const bool is_piece = tag == kOutputPiece || tag == kErrorPiece;
-  if (tag == kEnd) return read_end(text);
-  if (!is_output && tag != kErrorLine && tag != kErrorPiece)
-    return take_(RelayedStream::kErrors, printable(line) + "\n");
+  const bool is_output = tag == kOutputLineTag || tag == kOutputPieceTag;
+  const bool is_piece = tag == kOutputPieceTag || tag == kErrorPieceTag;
+  if (tag == kEndTag) return read_end(text);
+  if (!is_output && tag != kErrorLineTag && tag != kErrorPieceTag)
+    return output_callback_(RelayedStream::kErrors, printable(line) + "\n");
   const std::string whole = std::string(text) + (is_piece ? "" : "\n");
-  if (!is_output) return take_(RelayedStream::kErrors, printable(text) + (is_piece ? "" : "\n"));
+  if (!is_output) return output_callback_(RelayedStream::kErrors, printable(text) + (is_piece ? "" : "\n"));
   output_bytes_ += whole.size();
-  return take_(RelayedStream::kOutput, whole);
+  return output_callback_(RelayedStream::kOutput, whole);
 }
 
 Result<void> RelayedOutput::read_end(std::string_view text) {

@@ -38,12 +38,12 @@ class RelayLines {
 };
 
 // Returns the last line of the log: the exit code and the number of bytes of output.
-[[nodiscard]] std::string relay_end(int exit_code, std::uint64_t output_bytes);
+[[nodiscard]] std::string make_end_line(int exit_code, std::uint64_t output_bytes);
 
 class RelayedOutput {
  public:
   using Take = std::function<Result<void>(RelayedStream stream, std::string_view text)>;
-  explicit RelayedOutput(Take take) : take_(std::move(take)) {}
+  explicit RelayedOutput(Take take) : output_callback_(std::move(take)) {}
 
   // Reads one line of the log, without its newline. A line that `ratoon relay` did not write, such as a
   // message of the container's runtime, counts as standard error.
@@ -54,7 +54,7 @@ class RelayedOutput {
  private:
   Result<void> read_end(std::string_view text);
 
-  const Take take_;
+  const Take output_callback_;
   std::optional<int> exit_code_;
   std::uint64_t output_bytes_ = 0;
 };

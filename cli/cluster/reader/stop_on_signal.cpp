@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "base/core/ignore_signal.h"
+#include "base/core/threads/ignore_signal.h"
 
 namespace ratoon::cli {
 namespace {
@@ -28,7 +28,7 @@ StopOnSignal::~StopOnSignal() {
 void StopOnSignal::wait(const std::stop_token& is_over) {
   while (!is_over.stop_requested()) {
     if (::sigtimedwait(&signals_, nullptr, &kSignalPollInterval) < 0) continue;
-    source_.request_stop();
+    stop_source_.request_stop();
     // After SIG_UNBLOCK, a second signal gets its default action, which ends the process.
     ::pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
     return;

@@ -17,14 +17,14 @@ class StopOnSignal {
   StopOnSignal(const StopOnSignal&) = delete;
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 
-  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+  [[nodiscard]] std::stop_token token() const { return stop_source_.get_token(); }
 
  private:
   void wait(const std::stop_token& is_over);
 
   sigset_t signals_{};
   sigset_t previous_signal_mask_{};
-  std::stop_source source_;
+  std::stop_source stop_source_;
   std::jthread wait_thread_;  // last: it uses the members above
 };
 

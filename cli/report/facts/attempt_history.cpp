@@ -31,7 +31,7 @@ std::map<std::uint64_t, std::uint64_t> kept_bytes(const std::vector<AttemptFile>
   while (place && by_attempt.contains(place->attempt.value())) {
     kept[place->attempt.value()] = place->bytes;
     std::string_view text = by_attempt[place->attempt.value()]->text;
-    const auto beginning = history::decode_beginning(take_line(text));
+    const auto beginning = history::decode_first_line(take_line(text));
     place = beginning ? beginning->after : std::nullopt;  // the attempt before, so the loop ends
   }
   return kept;
@@ -42,7 +42,7 @@ class Reader {
   void read(const AttemptFile& file, std::uint64_t kept) {
     std::string_view rest = file.text;
     past_.attempts.insert(file.attempt);
-    if (!history::decode_beginning(take_line(rest))) {
+    if (!history::decode_first_line(take_line(rest))) {
       past_.complaints.push_back("The history of attempt " + std::to_string(file.attempt) +
                                  " has no first line that can be read.");
       return;
@@ -65,7 +65,7 @@ class Reader {
     HistoryRow history{
         .at = seconds(row.at.since_epoch), .attempt = attempt, .step = row.step, .is_kept = is_kept};
     if (row.kind == "ledger") {
-      past_.ledgers.push_back(history);
+      past_.ledger_rows.push_back(history);
       if (is_kept) past_.ledger = row.values;
     } else if (row.kind == "save") {
       const auto stall = row.values.find("stall_seconds");

@@ -27,14 +27,14 @@ struct AttemptHistory {
   std::vector<HistoryRow> steps;                          // without value
   std::map<std::string, std::vector<HistoryRow>> values;  // reported values by name
   std::vector<HistoryRow> saves;                          // value: stall_seconds
-  std::vector<HistoryRow> ledgers;       // at least one per save, also without reported values
+  std::vector<HistoryRow> ledger_rows;   // at least one per save, also without reported values
   std::map<std::string, double> ledger;  // seconds by part, from the newest kept row
   std::vector<std::string> complaints;   // sentences about unreadable parts
 };
 
 // Returns the rows that tell when a step was reached, also for a trainer that reports no values.
 [[nodiscard]] inline const std::vector<HistoryRow>& known_steps(const AttemptHistory& history) {
-  return history.steps.empty() ? history.ledgers : history.steps;
+  return history.steps.empty() ? history.ledger_rows : history.steps;
 }
 
 struct AttemptFile {

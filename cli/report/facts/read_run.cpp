@@ -103,7 +103,7 @@ void read_stores(const std::vector<std::string>& stores, const fs::path& saves, 
 }
 
 // `saves` is the path of the disk's folder, or empty for an object store.
-void read_disk(const checkpoint::Disk& disk, const fs::path& saves, RunFacts& facts) {
+void read_checkpoints(const checkpoint::Disk& disk, const fs::path& saves, RunFacts& facts) {
   const auto survey = take_survey(disk);
   if (!survey) facts.complaints.push_back("Checkpoints cannot be read: " + survey.error().message());
   if (survey)
@@ -130,7 +130,7 @@ void read_disk(const checkpoint::Disk& disk, const fs::path& saves, RunFacts& fa
 void read_saves(const fs::path& saves, RunFacts& facts) {
   const auto disk = checkpoint::RealDisk::open_existing_folder(saves);
   if (!disk) return facts.complaints.push_back("Checkpoints cannot be read: " + disk.error().message());
-  read_disk(**disk, saves, facts);
+  read_checkpoints(**disk, saves, facts);
 }
 
 // Reads the job's status into `facts`. Returns the checkpoint stores that the job names.
@@ -195,7 +195,7 @@ Result<RunFacts> read_run_in_store(const std::string& uri) {
   const auto location = RunLocation::open(uri);
   if (!location) return location.error();
   RunFacts facts{.name = uri.substr(uri.rfind('/') + 1), .folder = uri};
-  read_disk(location->disk(), {}, facts);
+  read_checkpoints(location->disk(), {}, facts);
   return facts;
 }
 

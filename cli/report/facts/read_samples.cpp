@@ -16,7 +16,7 @@ constexpr int kSampleDepthMax = 8;
 constexpr std::uint64_t kSampleCountMax = (1ULL << 63) - 1;
 constexpr std::size_t kDigestBytesMax = 16;
 
-class Text final : public checkpoint::ByteSink {
+class TextSink final : public checkpoint::ByteSink {
  public:
   Result<void> append(std::span<const std::byte> bytes) override {
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -53,7 +53,7 @@ std::vector<ConsumedSamples> read_samples(const checkpoint::Disk& disk) {
     const auto stream = TensorStream::make(opened->packs, {tensor.name}, true);
     if (!stream) continue;
     for (const auto& source : stream->sources({})) {
-      Text text;
+      TextSink text;
       if (source.name != tensor.name || !source.write(text)) continue;
       if (auto samples = decode(tensor.name, text.text)) found.push_back(*std::move(samples));
     }

@@ -21,12 +21,12 @@ std::optional<RunEvent> decode_event(std::string_view line) {
   const auto at = parse_rfc3339(f.text("time", kTextBytesMax));
   if (!at) return std::nullopt;
   event.at = *at;
-  event.attempt = f.optional_whole("attempt", kEventCountMax);
-  event.step = f.optional_whole("step", kEventCountMax);
-  event.size = f.optional_whole("size", kEventCountMax);
+  event.attempt = f.optional_whole_number("attempt", kEventCountMax);
+  event.step = f.optional_whole_number("step", kEventCountMax);
+  event.size = f.optional_whole_number("size", kEventCountMax);
   event.member = f.optional_text("member", kTextBytesMax);
   event.role = f.optional_text("role", kTextBytesMax);
-  event.index = f.optional_whole("index", kEventCountMax);
+  event.index = f.optional_whole_number("index", kEventCountMax);
   event.node = f.optional_text("node", kTextBytesMax);
   event.state = f.optional_text("state", kTextBytesMax);
   event.phase = f.optional_text("phase", kTextBytesMax);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kAxisNumbersMax = 50;
 
-double round_step(double span, int wanted) {
+double tick_step(double span, int wanted) {
   const double rough = span / wanted;
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -31,28 +31,28 @@ std::vector<double> multiples(double step, double low, double high) {
 
 }  // namespace
 
-std::vector<double> round_numbers(double low, double high, int wanted) {
+std::vector<double> value_ticks(double low, double high, int wanted) {
   const double span = high - low;
   // Return `low` and `high`, because between two almost equal numbers there may be no round number.
   if (!(span > std::abs(high) * 1e-12) || !std::isfinite(span)) return {low, high};
   // A single round number shows no scale: search for more round numbers at smaller distances.
   for (const int more : {1, 2, 5}) {
-    const auto numbers = multiples(round_step(span, wanted * more), low, high);
+    const auto numbers = multiples(tick_step(span, wanted * more), low, high);
     if (numbers.size() >= 2) return numbers;
   }
   return {low, high};
 }
 
-std::vector<double> round_counts(double last, int wanted) {
-  return multiples(std::max(1.0, round_step(last, wanted)), 0, last);
+std::vector<double> count_ticks(double last, int wanted) {
+  return multiples(std::max(1.0, tick_step(last, wanted)), 0, last);
 }
 
-std::vector<double> round_times(double length) {
+std::vector<double> time_ticks(double length) {
   constexpr std::array kSteps = {0.1,   0.2,   0.5,   1.0,    2.0,    5.0,    10.0,    15.0,    30.0,   60.0,
                                  120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21600.0, 43200.0, 86400.0};
   for (const double step : kSteps)
     if (length / step <= 12) return multiples(step, 0, length);
-  return round_numbers(0, length, 10);
+  return value_ticks(0, length, 10);
 }
 
 ValueAxis axis_around(const Curve& curve, double top, double bottom) {

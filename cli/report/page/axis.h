@@ -31,11 +31,11 @@ struct ValueAxis {
 };
 
 // Returns round numbers from `low` to `high`, about `wanted` of them, at least two.
-[[nodiscard]] std::vector<double> round_numbers(double low, double high, int wanted);
+[[nodiscard]] std::vector<double> value_ticks(double low, double high, int wanted);
 // Returns round whole numbers from 0 to `last`, about `wanted` of them.
-[[nodiscard]] std::vector<double> round_counts(double last, int wanted);
+[[nodiscard]] std::vector<double> count_ticks(double last, int wanted);
 // Returns round numbers of seconds: 1, 2, 5, 10, 15, 30, then minutes and hours.
-[[nodiscard]] std::vector<double> round_times(double length);
+[[nodiscard]] std::vector<double> time_ticks(double length);
 
 // Returns an axis that covers all values with a margin; the axis is never empty.
 [[nodiscard]] ValueAxis axis_around(const Curve& curve, double top, double bottom);

@@ -28,7 +28,7 @@ std::string text_at(double x, double y, const char* kind, const std::string& tex
 
 // Draws the name of a point on the horizontal axis below the point. At the right edge of the drawing, where
 // half of the name would be cut off, the name ends at the edge.
-std::string name_on_axis(double x, double y, const std::string& name) {
+std::string draw_axis_label(double x, double y, const std::string& name) {
   constexpr double kHalfCharacter = 3.5;
   constexpr double kEdge = 1000;
   const bool is_cut_off = x + kHalfCharacter * static_cast<double>(name.size()) > kEdge;
@@ -57,14 +57,14 @@ std::string draw_losses(const Report& report, double top, double bottom) {
 
 std::string draw_grid(const ValueAxis& axis, int wanted) {
   std::string drawn;
-  for (const double value : round_numbers(axis.low, axis.high, wanted)) {
+  for (const double value : value_ticks(axis.low, axis.high, wanted)) {
     drawn += line_at(kPlotLeft, axis.y(value), kPlotRight, axis.y(value), "grid");
     drawn += text_at(kPlotLeft - 8, axis.y(value) + 4, "scale", number_text(value));
   }
   return drawn;
 }
 
-std::string line_through(const CurveLine& line, const TimeAxis& along, const ValueAxis& axis) {
+std::string draw_curve_line(const CurveLine& line, const TimeAxis& along, const ValueAxis& axis) {
   const std::string kind = line.is_kept ? "" : " undone";
   const std::string title = "<title>attempt " + std::to_string(line.attempt) +
                             (line.is_kept ? "" : ": made again by a later attempt") + "</title>";
@@ -82,11 +82,12 @@ std::string line_through(const CurveLine& line, const TimeAxis& along, const Val
 }
 
 // Draws first the lines of repeated steps, and on top of them the lines of steps that are in the weights.
-std::string lines_through(const std::vector<CurveLine>& lines, const TimeAxis& along, const ValueAxis& axis) {
+std::string draw_curve_lines(const std::vector<CurveLine>& lines, const TimeAxis& along,
+                             const ValueAxis& axis) {
   std::string drawn;
   for (const bool is_kept : {false, true})
     for (const CurveLine& line : lines)
-      if (line.is_kept == is_kept) drawn += line_through(line, along, axis);
+      if (line.is_kept == is_kept) drawn += draw_curve_line(line, along, axis);
   return drawn;
 }
 
@@ -107,7 +108,7 @@ std::string colour_of(const std::string& name) {
   return kind;
 }
 
-std::string title_of(const std::string& part) {
+std::string title_of_part(const std::string& part) {
   std::string title = part == "away" ? "not running" : part == "absent" ? "no process" : part;
   std::ranges::replace(title, '_', ' ');
   return title;
@@ -117,20 +118,20 @@ std::string draw_curve(const Curve& curve, const Report& report) {
   const ValueAxis axis = axis_around(curve, 10, kCurveHeight - 8);
   const TimeAxis time{report.length};
   return begin_svg(kCurveHeight, curve.name + " over time") + draw_grid(axis, 4) +
-         draw_losses(report, 4, kCurveHeight) + lines_through(curve.lines, time, axis) + "</svg>";
+         draw_losses(report, 4, kCurveHeight) + draw_curve_lines(curve.lines, time, axis) + "</svg>";
 }
 
-std::string draw_by_step(const Curve& curve, const Report& report) {
+std::string draw_curve_by_step(const Curve& curve, const Report& report) {
   const double bottom = kCurveHeight - 8;
   const ValueAxis axis = axis_around(curve, 10, bottom);
   const auto steps = static_cast<double>(report.step);
   const TimeAxis along{steps};
   std::string drawn = begin_svg(kCurveHeight + 22, curve.name + " by step") + draw_grid(axis, 4) +
-                      lines_through(curve.by_step, along, axis);
+                      draw_curve_lines(curve.lines_by_step, along, axis);
   drawn += text_at(kPlotLeft - 8, kCurveHeight + 14, "scale", "step");
-  for (const double step : round_counts(steps, 8)) {
+  for (const double step : count_ticks(steps, 8)) {
     drawn += line_at(along.x(step), bottom, along.x(step), bottom + 5, "tick");
-    drawn += name_on_axis(along.x(step), kCurveHeight + 14, number_text(step));
+    drawn += draw_axis_label(along.x(step), kCurveHeight + 14, number_text(step));
   }
   return drawn + "</svg>";
 }
@@ -167,14 +168,16 @@ std::string draw_timeline(const Report& report) {
   for (const TimelineRow& row : report.rows) {
     drawn += text_at(kPlotLeft - 8, top + 14, "scale", row.name);
     for (const TimelineBar& bar : row.bars)
-      drawn += box_at(time.x(bar.begin), top + 2, time.x(bar.end) - time.x(bar.begin), kRowHeight - 5,
-                      colour_of(bar.part),
-                      title_of(bar.part) + " " + seconds_text(bar.end - bar.begin) + " (" + bar.what + ")");
+      drawn +=
+          box_at(time.x(bar.begin), top + 2, time.x(bar.end) - time.x(bar.begin), kRowHeight - 5,
+                 colour_of(bar.part),
+                 title_of_part(bar.part) + " " + seconds_text(bar.end - bar.begin) + " (" + bar.what + ")");
     top += kRowHeight;
   }
-  for (const double at : round_times(report.length)) {
+  for (const double at : time_ticks(report.length)) {
     drawn += line_at(time.x(at), rows_bottom + 2, time.x(at), rows_bottom + 7, "tick");
-    drawn += name_on_axis(time.x(at), rows_bottom + 20, at < 60 ? number_text(at) + " s" : clock_text(at));
+    drawn +=
+        draw_axis_label(time.x(at), rows_bottom + 20, at < 60 ? number_text(at) + " s" : duration_text(at));
   }
   for (const TimelineMark& loss : report.losses) {
     const std::string x = pixel_text(time.x(loss.at));
@@ -195,7 +198,7 @@ std::string draw_account(const Report& report) {
   for (const auto& [part, spent] : report.account) {
     const double width = whole > 0 ? spent / whole * 1000 : 0;
     drawn += box_at(x, 0, width, 30, colour_of(part),
-                    title_of(part) + ": " + seconds_text(spent) + ", " + percent_text(spent / whole));
+                    title_of_part(part) + ": " + seconds_text(spent) + ", " + percent_text(spent / whole));
     x += width;
   }
   return drawn + "</svg>";

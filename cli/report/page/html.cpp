@@ -33,7 +33,7 @@ std::string_view first_character(std::string_view text) {
   return {};
 }
 
-bool is_forbidden(std::string_view character) {
+bool is_unsafe_character(std::string_view character) {
   if (character.size() == 1) {
     const auto byte = static_cast<unsigned char>(character.front());
     return byte < 0x20 || byte == 0x7f;
@@ -55,7 +55,7 @@ std::string escaped(std::string_view text) {
     if (taken == kCharactersMax) return safe + kEllipsis;
     const std::string_view one = first_character(text);
     text.remove_prefix(std::max<std::size_t>(1, one.size()));
-    if (one.empty() || is_forbidden(one))
+    if (one.empty() || is_unsafe_character(one))
       safe += kReplacement;
     else if (one == "&")
       safe += "&amp;";
@@ -91,7 +91,7 @@ std::string pixel_text(double value) {
 std::string seconds_text(double seconds) {
   if (seconds < 10) return format_number("%.2f s", seconds);
   if (seconds < 100) return format_number("%.1f s", seconds);
-  return clock_text(seconds);
+  return duration_text(seconds);
 }
 
 std::string percent_text(double share) {

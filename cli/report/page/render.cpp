@@ -28,11 +28,11 @@ double useful_share(const Report& report) {
 }
 
 // Returns the numbers of losses by cause, as `ratoon status` counts them.
-std::string causes_of(const Report& report) {
+std::string loss_causes_text(const Report& report) {
   return report.restarts ? " (" + losses_text(*report.restarts) + ")" : "";
 }
 
-std::string lead_text(const Report& report) {
+std::string summary_text(const Report& report) {
   if (report.length <= 0) return "No time of this run is known yet.";
   std::string lead = report.attempts == 0
                          ? "No attempt began within " + seconds_text(report.length) + ". "
@@ -41,8 +41,9 @@ std::string lead_text(const Report& report) {
   // Steps may be repeated although no member was lost, if the whole run was stopped and started again.
   if (report.loss_count + report.recovery_count + report.repeated_step_count == 0)
     return lead + "Nothing was lost.";
-  lead += report.loss_count == 0 ? "No member was lost"
-                                 : count_with_noun(report.loss_count, "loss", "losses") + causes_of(report);
+  lead += report.loss_count == 0
+              ? "No member was lost"
+              : count_with_noun(report.loss_count, "loss", "losses") + loss_causes_text(report);
   lead += "; " + count_with_noun(report.repeated_step_count, "step") + " made again";
   if (report.recovery_count > 0)
     lead += "; " + count_with_noun(report.recovery_count, "recovery", "recoveries") +
@@ -60,15 +61,15 @@ std::string section(const std::string& title, const std::string& text, const std
          body + "</section>\n";
 }
 
-std::string legend_of(const std::vector<std::pair<std::string, std::string>>& entries) {
+std::string legend_html(const std::vector<std::pair<std::string, std::string>>& entries) {
   std::string legend = "<ul class=\"legend\">";
   for (const auto& [name, note] : entries)
-    legend += "<li class=\"" + colour_of(name) + "\"><i></i><span>" + escaped(title_of(name)) +
+    legend += "<li class=\"" + colour_of(name) + "\"><i></i><span>" + escaped(title_of_part(name)) +
               "</span> <em>" + escaped(note) + "</em></li>";
   return legend + "</ul>";
 }
 
-std::string head_of(const Report& report) {
+std::string header_html(const Report& report) {
   const bool is_bad = report.standing == "failed";
   const bool is_good = report.standing == "completed";
   std::string head = "<header><h1>" + escaped(report.name) + "</h1>";
@@ -81,7 +82,7 @@ std::string head_of(const Report& report) {
   head += "<div class=\"where\">" + escaped(report.folder) +
           (report.began.empty() ? "" : ", began " + escaped(report.began)) + "</div>";
   head +=
-      "<p class=\"lead\">" + escaped(lead_text(report)) +
+      "<p class=\"lead\">" + escaped(summary_text(report)) +
       (report.finish_reason.empty() ? ""
                                     : " The program ended the run: " + escaped(report.finish_reason) + ".") +
       (report.message.empty() || is_good ? "" : " " + escaped(report.message)) + "</p></header>\n";
@@ -97,18 +98,18 @@ std::string head_of(const Report& report) {
   return head + "</div>\n";
 }
 
-std::string account_of(const Report& report) {
+std::string time_account_section(const Report& report) {
   if (report.account.empty()) return "";
   double whole = 0;
   for (const auto& [part, spent] : report.account) whole += spent;
   std::vector<std::pair<std::string, std::string>> legend;
   for (const auto& [part, spent] : report.account)
     legend.emplace_back(part, seconds_text(spent) + ", " + percent_text(spent / whole));
-  return section("Where the time went", "", draw_account(report) + legend_of(legend));
+  return section("Where the time went", "", draw_account(report) + legend_html(legend));
 }
 
 // Returns the parts of the time that the page draws, in the order of their first use.
-std::vector<std::string> drawn_parts(const Report& report) {
+std::vector<std::string> timeline_parts(const Report& report) {
   std::vector<std::string> parts;
   for (const TimelineRow& row : report.rows)
     for (const TimelineBar& bar : row.bars)
@@ -116,36 +117,37 @@ std::vector<std::string> drawn_parts(const Report& report) {
   return parts;
 }
 
-std::string by_step_of(const Report& report) {
+std::string by_step_section(const Report& report) {
   if (report.curves.empty() || report.step == 0) return "";
   std::string body;
   for (const Curve& curve : report.curves)
-    body += "<div class=\"label\"><b>" + escaped(curve.name) + "</b></div>" + draw_by_step(curve, report);
+    body +=
+        "<div class=\"label\"><b>" + escaped(curve.name) + "</b></div>" + draw_curve_by_step(curve, report);
   return section("By step", "The reported values over the steps of the run, not over the time.", body);
 }
 
-std::string over_time_of(const Report& report) {
+std::string over_time_section(const Report& report) {
   if (report.length <= 0) return "";
   std::string body;
   for (const Curve& curve : report.curves) {
     body += "<div class=\"label\"><b>" + escaped(curve.name) + "</b>" +
-            (curve.numbers_left_out > 0
-                 ? ", without " + std::to_string(curve.numbers_left_out) + " values that are not numbers"
+            (curve.omitted_value_count > 0
+                 ? ", without " + std::to_string(curve.omitted_value_count) + " values that are not numbers"
                  : "") +
             "</div>" + draw_curve(curve, report);
   }
   if (!report.rate.empty()) body += "<div class=\"label\"><b>steps a second</b></div>" + draw_rate(report);
   body += "<div class=\"label\"><b>the run and its members</b></div>" + draw_timeline(report);
   std::vector<std::pair<std::string, std::string>> legend;
-  for (const auto& part : drawn_parts(report)) legend.emplace_back(part, "");
+  for (const auto& part : timeline_parts(report)) legend.emplace_back(part, "");
   std::string text = "All drawings share one axis of time. ";
   if (!report.losses.empty()) text += "Red lines are losses. ";
   if (report.repeated_step_count > 0) text += "Yellow parts are steps that were undone and made again. ";
   text += "Point at a bar or a mark to read its text.";
-  return section("Over time", text, body + legend_of(legend));
+  return section("Over time", text, body + legend_html(legend));
 }
 
-std::string recoveries_of(const Report& report) {
+std::string recoveries_section(const Report& report) {
   if (report.recoveries.empty()) return "";
   double longest = 0;
   for (const Recovery& one : report.recoveries) longest = std::max(longest, one.total);
@@ -167,10 +169,10 @@ std::string recoveries_of(const Report& report) {
                                      "members made a step."
                                : "Recoveries last from the lost member's last sign of life until all "
                                  "members made a step.";
-  return section("Recoveries", text, rows + "</table>" + legend_of(legend));
+  return section("Recoveries", text, rows + "</table>" + legend_html(legend));
 }
 
-std::string last_failure_of(const Report& report) {
+std::string last_failure_section(const Report& report) {
   if (!report.last_failure) return "";
   const api::MemberFailure& failure = report.last_failure->failure;
   std::string text = failure.member + (failure.node.empty() ? "" : " on " + failure.node) + " after " +
@@ -180,7 +182,7 @@ std::string last_failure_of(const Report& report) {
   return section("The last failure", text, lines.empty() ? "" : "<pre>" + lines + "</pre>");
 }
 
-std::string checkpoints_of(const Report& report) {
+std::string checkpoints_section(const Report& report) {
   if (report.checkpoints.empty()) return section("Checkpoints", "There are none.", "");
   std::string rows =
       "<table><tr><th class=\"num\">step</th><th class=\"num\">attempt</th><th>state</th>"
@@ -206,7 +208,7 @@ std::string checkpoints_of(const Report& report) {
   return section("Checkpoints", text, rows + "</table>");
 }
 
-std::string samples_of(const Report& report) {
+std::string samples_section(const Report& report) {
   if (report.samples.empty()) return "";
   std::string rows =
       "<table><tr><th>stream</th><th class=\"num\">samples</th><th class=\"num\">batches</th>"
@@ -221,10 +223,10 @@ std::string samples_of(const Report& report) {
                  rows + "</table>");
 }
 
-std::string remarks_of(const Report& report) {
-  if (report.remarks.empty()) return "";
+std::string missing_data_section(const Report& report) {
+  if (report.missing_data_notes.empty()) return "";
   std::string list = "<ul>";
-  for (const auto& remark : report.remarks) list += "<li>" + escaped(remark) + "</li>";
+  for (const auto& remark : report.missing_data_notes) list += "<li>" + escaped(remark) + "</li>";
   return section("Missing from this report", "", list + "</ul>");
 }
 
@@ -238,9 +240,10 @@ std::string render_page(const Report& report) {
              "'unsafe-inline'\"/><meta name=\"viewport\" content=\"width=device-width, "
              "initial-scale=1\"/><title>") +
          escaped(report.name) + ": report</title><style>" + kPageStyle + "</style></head>\n<body><main>" +
-         head_of(report) + last_failure_of(report) + account_of(report) + over_time_of(report) +
-         by_step_of(report) + recoveries_of(report) + checkpoints_of(report) + samples_of(report) +
-         remarks_of(report) + "<footer>ratoon " + escaped(version()) +
+         header_html(report) + last_failure_section(report) + time_account_section(report) +
+         over_time_section(report) + by_step_section(report) + recoveries_section(report) +
+         checkpoints_section(report) + samples_section(report) + missing_data_section(report) +
+         "<footer>ratoon " + escaped(version()) +
          "; times count from the beginning of the run</footer></main></body></html>\n";
 }
 

@@ -108,7 +108,7 @@ MemberEnd classify_program(const api::Pod& pod) {
         .cause = EndCause::kDisruption,
         .explanation = "its container runtime reports no cause (exit code 255, Unknown): its node was reset",
         .is_platform_caused = true};
-  if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init.empty());
+  if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init_container.empty());
   return {EndCause::kDisruption, "ended without an exit code"};
 }
 
@@ -123,8 +123,8 @@ MemberEnd classify_without_rules(const api::Pod& pod) {
     return {
         .cause = EndCause::kDisruption, .explanation = "ended by the platform", .is_platform_caused = true};
   MemberEnd ending = classify_program(pod);
-  if (!pod.failed_init.empty())
-    ending.explanation = "its init container " + pod.failed_init + " failed: " + ending.explanation;
+  if (!pod.failed_init_container.empty())
+    ending.explanation = "its init container " + pod.failed_init_container + " failed: " + ending.explanation;
   return ending;
 }
 

@@ -22,7 +22,7 @@ WallTime to_wall_time(const Observation& seen, Timestamp moment, Timestamp now) 
 }
 
 // Returns the time by which every live process must have sent a heartbeat to this operator.
-WallTime all_must_be_heard_by(const Observation& seen, Timestamp now) {
+WallTime first_heartbeats_deadline(const Observation& seen, Timestamp now) {
   return to_wall_time(seen, seen.listening_since + silence_limit(seen), now);
 }
 
@@ -96,8 +96,8 @@ bool is_in_collective(const Observation& seen, const api::MemberStatus& member) 
 
 }  // namespace
 
-std::optional<WallTime> record_awaited_since(const Observation& seen, Timestamp now,
-                                             api::TrainingJobStatus& status) {
+std::optional<WallTime> record_first_message_waits(const Observation& seen, Timestamp now,
+                                                   api::TrainingJobStatus& status) {
   const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
   std::optional<WallTime> next;
   for (auto& member : status.members) {
@@ -173,14 +173,14 @@ std::optional<WallTime> stall_deadline(const Observation& seen, Timestamp now,
     return std::nullopt;
   if (has_made_last_step(seen)) return std::nullopt;  // copies of the last checkpoint have no time limit
   const auto moved = newest_progress_time(seen, now, status);
-  if (!moved) return std::nullopt;  // find_silent() judges processes without messages
+  if (!moved) return std::nullopt;  // find_silent_members() judges processes without messages
   const WallTime formed =
       std::max(*status.world_formed_at, status.last_step_at.value_or(*status.world_formed_at));
   // The first term uses the wall clock, because an earlier leader may have recorded the newest step. The
   // second uses the steady clock, because the wall clock jumps when a sleeping machine wakes up.
   return std::max({deadline_after(formed, spec.progress_deadline_seconds),
                    deadline_after(to_wall_time(seen, *moved, now), spec.progress_deadline_seconds),
-                   all_must_be_heard_by(seen, now)});
+                   first_heartbeats_deadline(seen, now)});
 }
 
 }  // namespace ratoon::core

@@ -16,8 +16,8 @@
 namespace ratoon::core {
 
 // Stores since when each member's first message has been missing; returns when the first member will be late.
-[[nodiscard]] std::optional<WallTime> record_awaited_since(const Observation& seen, Timestamp now,
-                                                           api::TrainingJobStatus& status);
+[[nodiscard]] std::optional<WallTime> record_first_message_waits(const Observation& seen, Timestamp now,
+                                                                 api::TrainingJobStatus& status);
 
 // Returns members whose pods run but which sent no message within the start deadline.
 [[nodiscard]] std::vector<MemberToReplace> find_late_members(const Observation& seen, Timestamp now);

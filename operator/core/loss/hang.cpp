@@ -40,7 +40,7 @@ bool reports_current_world(const Observation& seen, const api::ProcessFacts& pro
          process.beat->attempt == seen.job.status.attempt;
 }
 
-WorldHeartbeats find_world(const Observation& seen) {
+WorldHeartbeats collect_heartbeats(const Observation& seen) {
   WorldHeartbeats world;
   const double limit_factor = 1U << std::min(seen.job.status.restarts.hung, kDoublingsMax);
   for (const auto& member : seen.job.status.members) {
@@ -82,9 +82,9 @@ std::vector<const ProcessHeartbeat*> find_overdue_processes(const WorldHeartbeat
 // Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. All ranks
 // make each step together. So a process whose newest heartbeat has an old step has made later steps, but its
 // later heartbeats did not arrive. If a process died after its newest heartbeat, the others wait for it, and
-// silence.h has the rules for it. So is_stuck() also requires that each newest heartbeat was sent after all
-// processes were overdue.
-bool is_stuck(const WorldHeartbeats& world, Step reached) {
+// silence.h has the rules for it. So is_stuck_in_collective() also requires that each newest heartbeat was
+// sent after all processes were overdue.
+bool is_stuck_in_collective(const WorldHeartbeats& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;
   Timestamp all_overdue_since;
@@ -139,10 +139,10 @@ std::optional<Timestamp> next_check(const Observation& seen, const WorldHeartbea
 
 Hang find_hang(const Observation& seen, Timestamp now) {
   if (!seen.job.status.is_world_formed) return {};
-  const WorldHeartbeats world = find_world(seen);
+  const WorldHeartbeats world = collect_heartbeats(seen);
   std::vector<const ProcessHeartbeat*> culprits = find_overdue_processes(world);
   Hang hang;
-  if (culprits.empty() && is_stuck(world, seen.job.status.step) &&
+  if (culprits.empty() && is_stuck_in_collective(world, seen.job.status.step) &&
       !find_unreachable(seen, now).is_any_reported) {
     culprits = find_lagging_processes(world);
     if (culprits.empty())

@@ -40,7 +40,7 @@ std::vector<MemberToReplace> find_members_to_replace(const Observation& seen, co
 bool is_exempt_from_loss_limit(const api::RestartPolicy& policy, const Loss& loss) {
   const bool is_outage = loss.is_storage_fault || loss.is_whole_job_unheard;
   return loss.cause == EndCause::kDisruption &&
-         (loss.is_platform_caused || (is_outage && !policy.is_losses_max_given));
+         (loss.is_platform_caused || (is_outage && !policy.is_losses_without_step_max_set));
 }
 
 // Counts members of the last world whose launcher restarted a process in the same pod. The restart of a

@@ -24,7 +24,7 @@ struct MemberSilence {
 
 using NodeZones = std::map<std::string, std::string>;  // to the zone of each
 
-struct Members {
+struct MembersBySilence {
   std::vector<MemberSilence> heard;
   std::vector<MemberSilence> unheard;   // in a world that was formed before this operator began to listen
   std::vector<MemberSilence> starting;  // they have sent messages and were in no world yet
@@ -101,21 +101,21 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   return std::max(seen.listening_since, suspected_at);
 }
 
-Members find_members(const Observation& seen, Timestamp now) {
-  Members found;
+MembersBySilence find_members(const Observation& seen, Timestamp now) {
+  MembersBySilence found;
   // Returns true for a member that is or was in a world whose assignments this operator process does not
   // know: all processes of the member have sent messages, perhaps only to an earlier leader. Returns false
   // for a successor, because a successor may have sent no message yet.
   const auto sits = [&](const api::MemberStatus& member) {
     const bool has_met_world =
-        seen.job.status.is_world_formed ? is_world_forgotten(seen) : member.has_been_in_world;
+        seen.job.status.is_world_formed ? is_world_unknown(seen) : member.has_been_in_world;
     return has_met_world && !api::is_agentless(seen.job.spec) && !member.is_absent &&
            std::find(seen.job.status.members.begin(), seen.job.status.members.end(), member) !=
                seen.job.status.members.end();
   };
   const bool is_ending = has_made_last_step(seen);
   const auto desired = desired_members(seen.job);
-  for (const auto& member : named_incarnations(desired)) {
+  for (const auto& member : incarnations_with_successors(desired)) {
     const api::Pod* pod = find_pod(seen, member);
     if (is_completed(seen, member)) {
       ++found.completed;
@@ -172,7 +172,7 @@ SilenceLimits silence_limits_of(const Observation& seen) {
   return limits;
 }
 
-void check_no_later_than(Timestamp moment, SilentMembers& result) {
+void schedule_check(Timestamp moment, SilentMembers& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
 }
 
@@ -254,7 +254,7 @@ void apply_failure_policy(std::vector<MemberSilence>& silent, const NodeZones& s
                    return true;
                  }) == 0;
     if (!is_settled) continue;
-    for (const auto& member : silent) check_no_later_than(member.heard + silence_limit_of(member), result);
+    for (const auto& member : silent) schedule_check(member.heard + silence_limit_of(member), result);
   }
 }
 
@@ -265,20 +265,20 @@ void keep_silent_members(std::vector<MemberSilence>& members, Duration limit, Du
   std::erase_if(members, [&](const MemberSilence& member) {
     const Duration silence = now - member.heard;
     if (silence >= limit) return false;
-    // Members that fall silent together send their last heartbeats within one heartbeat interval. Nodes that
-    // are nearly over the limit of silence count as fading; otherwise the first node over the limit would
-    // seem to be the only silent one.
+    // Members that fall silent together send their last heartbeats within one heartbeat interval.
+    // Nodes that are nearly over the limit of silence count as fading; otherwise the first node over the
+    // limit would seem to be the only silent one.
     auto& places = silence > std::max(limit - heartbeat, heartbeat) ? activity.fading : activity.talking;
     places.emplace(member.place, member.zone);
-    check_no_later_than(member.heard + limit, result);
+    schedule_check(member.heard + limit, result);
     return true;
   });
 }
 
 // The members in `quiet` are still starting and have sent no message for the whole limit of silence. These
 // members count as lost only after the job's start deadline.
-void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>& quiet, Duration limit,
-                       Timestamp now, SilentMembers& result) {
+void apply_start_deadline(const Observation& seen, const std::vector<MemberSilence>& quiet, Duration limit,
+                          Timestamp now, SilentMembers& result) {
   const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
   for (const auto& member : quiet) {
     const Timestamp lost_at = member.heard + std::max(deadline, limit);
@@ -286,9 +286,8 @@ void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>
       add_lost_member(member.member, result);
       continue;
     }
-    check_no_later_than(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds),
-                        result);
-    if (deadline > Duration(0)) check_no_later_than(lost_at, result);
+    schedule_check(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
+    if (deadline > Duration(0)) schedule_check(lost_at, result);
   }
   // Any process that waits for a world may count as quiet, even if it was in a world before. If a world is
   // formed with a quiet process, the world might lose that process at once.
@@ -298,16 +297,16 @@ void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>
     if (quiet_at <= now)
       result.quiet_processes.push_back(process.identity);
     else
-      check_no_later_than(quiet_at, result);
+      schedule_check(quiet_at, result);
   }
 }
 
 }  // namespace
 
-SilentMembers find_silent(const Observation& seen, Timestamp now) {
+SilentMembers find_silent_members(const Observation& seen, Timestamp now) {
   const auto [limit, heartbeat] = silence_limits_of(seen);
   SilentMembers result;
-  Members members = find_members(seen, now);
+  MembersBySilence members = find_members(seen, now);
   NodesByActivity activity;
   activity.completed = members.completed;
   activity.zones_of_completed = std::move(members.zones_of_completed);
@@ -316,7 +315,7 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   keep_silent_members(members.unheard, limit, heartbeat, now, others, result);
   keep_silent_members(members.starting, limit, heartbeat, now, activity, result);
   std::erase_if(activity.fading, [&](const auto& place) { return activity.talking.contains(place.first); });
-  wait_for_starting(seen, members.starting, limit, now, result);
+  apply_start_deadline(seen, members.starting, limit, now, result);
   NodeZones quiet = node_zones_of(members.starting);  // judged later; they send no heartbeats
   std::erase_if(quiet, [&](const auto& place) { return activity.talking.contains(place.first); });
   const Duration mass_limit = limit * kMassSilenceFactor;
@@ -326,7 +325,7 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
     if (now - member.heard >= mass_limit)
       add_lost_member(member.member, result);
     else
-      check_no_later_than(member.heard + mass_limit, result);
+      schedule_check(member.heard + mass_limit, result);
   }
   // The programs of a world end at about the same time. So if one has ended, a silent member's program may
   // have ended, too, although its launcher could not report it.
@@ -334,8 +333,8 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   // A mass silence needs at least 2 silent nodes: one silent node, with all its members, is an ordinary loss.
   apply_failure_policy(members.heard, quiet, 2, activity, may_have_ended ? mass_limit : limit, mass_limit,
                        now, result);
-  // Members that have never sent a message to this operator process are checked last, so that they do not
-  // delay the decision about other members.
+  // Members that have never sent a message to this operator process are checked last, so that they
+  // do not delay the decision about other members.
   quiet.merge(node_zones_of(members.heard));
   const std::size_t everywhere_from = is_any_node_reported_lost(seen, members.unheard) ? 2 : 1;
   apply_failure_policy(members.unheard, quiet, everywhere_from, activity, limit, mass_limit, now, result);

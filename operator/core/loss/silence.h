@@ -28,7 +28,7 @@ struct SilentMembers {
   std::vector<ProcessIdentity> quiet_processes;  // they wait for a world and have been silent for the limit
 };
 
-[[nodiscard]] SilentMembers find_silent(const Observation& seen, Timestamp now);
+[[nodiscard]] SilentMembers find_silent_members(const Observation& seen, Timestamp now);
 
 // Returns how long a process of the world may send no message: suspectAfterSeconds, or longer if its
 // assignment has a longer heartbeat interval.

@@ -42,7 +42,7 @@ bool is_in_world(const Observation& seen, const api::ProcessFacts& process) {
 }
 
 bool reports_unreachable_peers(const Observation& seen, const api::ProcessFacts& process) {
-  return !process.is_completed && process.unreachable_since && is_in_world(seen, process) &&
+  return !process.is_completed && process.peers_unreachable_since && is_in_world(seen, process) &&
          !process.beat->unreachable_peers.empty();
 }
 
@@ -171,7 +171,8 @@ UnreachableMembers find_unreachable(const Observation& seen, Timestamp now) {
       for (const std::string& peer : process->beat->unreachable_peers) {
         const auto accused = reporting.find(peer);
         if (accused != reporting.end() && peer != uid)
-          links.add(reporter, accused->second, *process->unreachable_since, process->peer_added_at);
+          links.add(reporter, accused->second, *process->peers_unreachable_since,
+                    process->new_unreachable_peer_at);
       }
     }
   }

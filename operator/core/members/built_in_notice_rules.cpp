@@ -7,8 +7,8 @@ namespace ratoon::core {
 namespace {
 
 constexpr const char* kGkeTermination = "cloud.google.com/impending-node-termination";
-constexpr const char* kAksDrain = "remediator.kubernetes.azure.com/unschedulable";
-constexpr const char* kAksDrainFormerly = "remediator.aks.microsoft.com/unschedulable";
+constexpr const char* kAksDrainTaint = "remediator.kubernetes.azure.com/unschedulable";
+constexpr const char* kOldAksDrainTaint = "remediator.aks.microsoft.com/unschedulable";
 
 using NodeLabels = std::map<std::string, std::string>;
 
@@ -61,12 +61,12 @@ NoticeRules make_built_in_rules() {
       {.name = "gke-scheduled-maintenance",
        .sign = NoticeSource::kLabel,
        .key = "cloud.google.com/scheduled-maintenance-time",
-       .time_in_value = TimeInValue::kUnixSeconds,
+       .value_time_format = ValueTimeFormat::kUnixSeconds,
        .notice_lead_time = kMaintenanceLead},
-      taint_rule("aks-spot-drain", kAksDrain, kAksSpotLeaves, aks_spot),
-      taint_rule("aks-spot-drain-former-key", kAksDrainFormerly, kAksSpotLeaves, aks_spot),
-      taint_rule("aks-drain", kAksDrain),
-      taint_rule("aks-drain-former-key", kAksDrainFormerly),
+      taint_rule("aks-spot-drain", kAksDrainTaint, kAksSpotLeaves, aks_spot),
+      taint_rule("aks-spot-drain-former-key", kOldAksDrainTaint, kAksSpotLeaves, aks_spot),
+      taint_rule("aks-drain", kAksDrainTaint),
+      taint_rule("aks-drain-former-key", kOldAksDrainTaint),
       taint_rule("out-of-service", "node.kubernetes.io/out-of-service"),
       taint_rule("cloud-shutdown", "node.cloudprovider.kubernetes.io/shutdown"),
       taint_rule("ratoon-reclaim", kReclaimTaint),

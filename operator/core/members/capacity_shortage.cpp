@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kReasonBytesMax = 300;
 
 // Returns the smallest number of members of the role with which the next world can be formed.
-std::uint32_t count_needed(const api::TrainingJobSpec& spec, const api::Role& role) {
+std::uint32_t count_needed_members(const api::TrainingJobSpec& spec, const api::Role& role) {
   if (role.replicas) return *role.replicas;
   return spec.elastic_policy ? spec.elastic_policy->members_min : spec.num_nodes;
 }
@@ -36,7 +36,7 @@ std::string unplaced_reason_of(const Observation& seen, const api::MemberStatus&
   }
   // A refused template is a fault of the job, not a lack of nodes. During a pause, a member requests no pod.
   const bool is_refused = !seen.refusal.empty() && !seen.is_template_refused && member.uid.empty() &&
-                          (!member.not_before || *member.not_before <= seen.wall_now);
+                          (!member.next_pod_not_before || *member.next_pod_not_before <= seen.wall_now);
   return is_refused ? display_name(seen, member) + " is refused: " + cut_text(seen.refusal, kReasonBytesMax)
                     : "";
 }
@@ -58,7 +58,7 @@ CapacityShortage find_capacity_shortage(const Observation& seen,
       else if (why.empty())
         why = unplaced_reason_of(seen, member);
     }
-    if (ready >= count_needed(seen.job.spec, role)) continue;
+    if (ready >= count_needed_members(seen.job.spec, role)) continue;
     shortage.is_over = false;
     if (shortage.reason.empty()) shortage.reason = std::move(why);
   }

@@ -52,7 +52,7 @@ bool is_completed(const Observation& seen, const api::MemberStatus& member) {
     return pod != nullptr && !member.uid.empty() && pod->phase == api::PodPhase::kSucceeded &&
            pod->exit_code == 0;
   if (api::is_agentless(seen.job.spec))
-    return pod != nullptr && !member.uid.empty() && has_reached_end(seen, *pod);
+    return pod != nullptr && !member.uid.empty() && has_program_completed(seen, *pod);
   return std::cmp_equal(std::popcount(completed_ranks_of(seen, member)), seen.job.spec.processes_per_node);
 }
 

@@ -60,15 +60,15 @@ std::string find_node_notice(const Observation& seen, const std::string& node_na
   return notice ? notice->sign + ", rule " + notice->rule : "";
 }
 
-std::optional<WallTime> find_node_end(const Observation& seen, const api::Node& node) {
+std::optional<WallTime> find_node_end_time(const Observation& seen, const api::Node& node) {
   const auto notice = find_notice(seen, node);
   return earlier(node.ends_at, notice ? notice->ends_at : std::nullopt);
 }
 
-std::optional<WallTime> next_notice_of_nodes(const Observation& seen) {
+std::optional<WallTime> next_notice_time_of_nodes(const Observation& seen) {
   std::optional<WallTime> next;
   for (const auto& node : seen.nodes)
-    next = earlier(next, next_notice(node, *seen.notice_rules, seen.wall_now));
+    next = earlier(next, next_notice_time(node, *seen.notice_rules, seen.wall_now));
   return next;
 }
 
@@ -77,12 +77,12 @@ void record_node_end_times(const Observation& seen, std::vector<api::MemberStatu
     if (member.node.empty()) member.node_ends_at.reset();
     const auto node = std::ranges::find(seen.nodes, member.node, &api::Node::name);
     if (node == seen.nodes.end()) continue;
-    const auto end = find_node_end(seen, *node);
+    const auto end = find_node_end_time(seen, *node);
     member.node_ends_at = end ? std::min(*end, member.node_ends_at.value_or(*end)) : end;
   }
 }
 
-std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member) {
+std::optional<WallTime> end_time_of_member(const Observation& seen, const api::MemberStatus& member) {
   return earlier(member.node_ends_at, find_pod_end(seen, member));
 }
 
@@ -91,7 +91,7 @@ std::vector<api::Departure> departures_of(const Observation& seen,
   std::vector<api::Departure> departures;
   for (const auto& member : members) {
     if (member.is_completed) continue;
-    const auto end = end_of_member(seen, member);
+    const auto end = end_time_of_member(seen, member);
     if (end)
       departures.push_back(
           {.role = member.role, .index = member.index, .incarnation = member.incarnation, .at = *end});
@@ -99,7 +99,7 @@ std::vector<api::Departure> departures_of(const Observation& seen,
   return departures;
 }
 
-std::optional<WallTime> next_pod_end(const Observation& seen) {
+std::optional<WallTime> next_pod_end_time(const Observation& seen) {
   std::optional<WallTime> next;
   for (const auto& pod : seen.pods)
     if (is_in_grace_period(seen, pod)) next = earlier(next, pod.ends_at);
@@ -108,7 +108,7 @@ std::optional<WallTime> next_pod_end(const Observation& seen) {
 
 bool may_still_save(const Observation& seen, const api::Pod& pod) {
   if (!api::uses_launcher(seen.job.spec)) return false;
-  if (std::ranges::find(seen.pods_with_grace, pod.uid) != seen.pods_with_grace.end()) return true;
+  if (std::ranges::find(seen.pod_uids_with_grace, pod.uid) != seen.pod_uids_with_grace.end()) return true;
   // A notice may have been withdrawn since the successor was named.
   const bool has_successor = std::ranges::any_of(seen.job.status.members, [&](const auto& member) {
     return member.is_leaving() && member.incarnation == pod.incarnation && member.index == pod.index &&

@@ -21,22 +21,23 @@ namespace ratoon::core {
 [[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
 
 // Returns when this node will end, if its notices contain a time.
-[[nodiscard]] std::optional<WallTime> find_node_end(const Observation& seen, const api::Node& node);
+[[nodiscard]] std::optional<WallTime> find_node_end_time(const Observation& seen, const api::Node& node);
 
 // Returns when the next notice of any node will begin; notices that have begun already do not count.
-[[nodiscard]] std::optional<WallTime> next_notice_of_nodes(const Observation& seen);
+[[nodiscard]] std::optional<WallTime> next_notice_time_of_nodes(const Observation& seen);
 
 // Stores when each member's node will end. For a taint without a time, the operator computes the node's end
 // from the moment when it first saw the taint, and never postpones a stored time. If a node's end is no
 // longer announced, removes its stored time.
 void record_node_end_times(const Observation& seen, std::vector<api::MemberStatus>& members);
 // Returns when the member's node or pod will end, whichever is earlier, or nothing if no time is known.
-[[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);
+[[nodiscard]] std::optional<WallTime> end_time_of_member(const Observation& seen,
+                                                         const api::MemberStatus& member);
 [[nodiscard]] std::vector<api::Departure> departures_of(const Observation& seen,
                                                         const std::vector<api::MemberStatus>& members);
 
 // Returns the earliest end of a grace period among the pods that are being deleted.
-[[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
+[[nodiscard]] std::optional<WallTime> next_pod_end_time(const Observation& seen);
 
 // Returns whether the program in this pod, whose member was replaced, may still use the time of a notice.
 // With the agent, a member has saved before its successor takes over. A program that ratoon-launcher started

@@ -83,8 +83,8 @@ bool has_labels(const api::Node& node, const NoticeRule& rule) {
   });
 }
 
-std::optional<WallTime> read_time(TimeInValue format, std::string_view text) {
-  if (format == TimeInValue::kRfc3339) return parse_rfc3339(text);
+std::optional<WallTime> read_time(ValueTimeFormat format, std::string_view text) {
+  if (format == ValueTimeFormat::kRfc3339) return parse_rfc3339(text);
   constexpr std::uint64_t kSecondsMax = 8'000'000'000;  // a later time overflows nanoseconds
   std::uint64_t whole = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
@@ -105,12 +105,12 @@ std::optional<NoticeTimes> find_notice_times(const api::Node& node, const Notice
   auto sign = match_rule(node, rule);
   if (!sign) return std::nullopt;
   NoticeTimes times{.sign = std::move(sign->text)};
-  if (rule.time_in_value == TimeInValue::kNone) {
+  if (rule.value_time_format == ValueTimeFormat::kNone) {
     if (rule.node_end_after)
       times.ends_at = WallTime{sign->since.value_or(wall_now).since_epoch + *rule.node_end_after};
     return times;
   }
-  const auto told = read_time(rule.time_in_value, sign->value);
+  const auto told = read_time(rule.value_time_format, sign->value);
   if (!told) return std::nullopt;
   times.begins_at = WallTime{told->since_epoch - rule.notice_lead_time};
   if (rule.node_end_after) times.ends_at = WallTime{told->since_epoch + *rule.node_end_after};
@@ -132,7 +132,7 @@ std::optional<NodeNotice> find_notice(const api::Node& node, const NoticeRules& 
   return notice;
 }
 
-std::optional<WallTime> next_notice(const api::Node& node, const NoticeRules& rules, WallTime wall_now) {
+std::optional<WallTime> next_notice_time(const api::Node& node, const NoticeRules& rules, WallTime wall_now) {
   std::optional<WallTime> next;
   for (const auto& rule : rules) {
     const auto times = find_notice_times(node, rule, wall_now);

@@ -31,7 +31,7 @@ enum class NoticeSource : std::uint8_t {
 };
 
 // How the value of a taint, label or annotation states a time.
-enum class TimeInValue : std::uint8_t { kNone, kUnixSeconds, kRfc3339 };
+enum class ValueTimeFormat : std::uint8_t { kNone, kUnixSeconds, kRfc3339 };
 
 struct NoticeRule {
   std::string name;
@@ -47,7 +47,7 @@ struct NoticeRule {
   std::optional<Duration> node_end_after{};
   // If the value contains a time, `node_end_after` counts from this time, and the notice begins
   // `notice_lead_time` before this time.
-  TimeInValue time_in_value = TimeInValue::kNone;
+  ValueTimeFormat value_time_format = ValueTimeFormat::kNone;
   Duration notice_lead_time{0};
 
   friend bool operator==(const NoticeRule&, const NoticeRule&) = default;
@@ -69,8 +69,8 @@ struct NodeNotice {
                                                     WallTime wall_now);
 
 // Returns when the next notice of the node will begin; notices that have begun already do not count.
-[[nodiscard]] std::optional<WallTime> next_notice(const api::Node& node, const NoticeRules& rules,
-                                                  WallTime wall_now);
+[[nodiscard]] std::optional<WallTime> next_notice_time(const api::Node& node, const NoticeRules& rules,
+                                                       WallTime wall_now);
 
 // Returns the facts of nodes that the rules read.
 [[nodiscard]] api::NodeFactKeys fact_keys_of(const NoticeRules& rules);

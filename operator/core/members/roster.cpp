@@ -151,7 +151,7 @@ api::MemberStatus successor_of(const api::MemberStatus& member) {
           .incarnation = member.successor,
           .uid = member.successor_uid,
           .is_absent = member.is_absent,
-          .not_before = member.not_before};
+          .next_pod_not_before = member.next_pod_not_before};
 }
 
 api::MemberStatus make_fresh_incarnation(const api::MemberStatus& member) {
@@ -169,7 +169,7 @@ api::MemberStatus next_incarnation(const api::MemberStatus& member) {
           .is_absent = member.is_absent};
 }
 
-std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberStatus>& members) {
+std::vector<api::MemberStatus> incarnations_with_successors(const std::vector<api::MemberStatus>& members) {
   std::vector<api::MemberStatus> named;
   for (const auto& member : members) {
     named.push_back(member);
@@ -181,7 +181,7 @@ std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberS
 namespace {
 
 // Fails the job if failures and hangs together exceed maxRestarts.
-void check_budget(const Observation& seen, const std::string& news, RosterChange& change) {
+void check_restart_limit(const Observation& seen, const std::string& news, RosterChange& change) {
   const auto& restarts = change.restarts;
   const std::uint32_t restarts_max = seen.job.spec.restart_policy.restarts_max;
   if (std::uint64_t{restarts.application} + restarts.hung > std::uint64_t{restarts.ignored} + restarts_max)
@@ -228,7 +228,7 @@ void count_member_end(const Observation& seen, const api::MemberStatus& member, 
     ++(ending.cause == EndCause::kHung ? change.restarts.hung : change.restarts.application);
     if (part == LossScope::kBesideWorld || !can_fail_job(seen.job.spec, member.role))
       ++change.restarts.ignored;
-    check_budget(seen, news, change);
+    check_restart_limit(seen, news, change);
   }
   if (ending.cause == EndCause::kDisruption) ++change.restarts.disruption;
   change.actions.push_back(EmitEvent{.is_warning = true, .reason = "MemberLost", .message = news});
@@ -300,7 +300,7 @@ void skip_unusable_pod_names(const Observation& seen, std::vector<api::MemberSta
   }
 }
 
-bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector<api::MemberStatus>& b) {
+bool have_same_members(const std::vector<api::MemberStatus>& a, const std::vector<api::MemberStatus>& b) {
   return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
     return one.index == other.index && one.role == other.role;
   });
@@ -311,7 +311,7 @@ bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector
 // was requested may still appear.
 void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
-  if (!api::is_agentless(seen.job.spec) || known.empty() || have_same_places(known, members)) return;
+  if (!api::is_agentless(seen.job.spec) || known.empty() || have_same_members(known, members)) return;
   for (auto& member : members) member = make_fresh_incarnation(member);
 }
 
@@ -366,7 +366,7 @@ void give_up_world(const Observation& seen, const std::string& why, RosterChange
   change.gives_up_world = why;
   ++change.restarts.hung;
   change.actions.push_back(EmitEvent{.is_warning = true, .reason = "WorldHung", .message = why});
-  check_budget(seen, why, change);
+  check_restart_limit(seen, why, change);
 }
 
 std::vector<Action> reconcile_pods(const Observation& seen, const std::vector<api::MemberStatus>& members,
@@ -379,9 +379,9 @@ std::vector<Action> reconcile_pods(const Observation& seen, const std::vector<ap
   }
   // In a running job, a check that fails would delay replacements.
   const bool is_new = has_no_world_since_suspension(seen.job.status);
-  for (const auto& member : named_incarnations(members)) {
+  for (const auto& member : incarnations_with_successors(members)) {
     if (find_pod(seen, member) != nullptr || !member.uid.empty() || member.is_completed) continue;
-    if (member.not_before && *member.not_before > seen.wall_now) continue;
+    if (member.next_pod_not_before && *member.next_pod_not_before > seen.wall_now) continue;
     api::Pod pod{.name = display_name(seen, member),
                  .role = member.role,
                  .index = member.index,

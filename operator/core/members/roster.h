@@ -55,7 +55,7 @@ void record_pod_facts(const Observation& seen, api::MemberStatus& member);
 [[nodiscard]] api::MemberStatus next_incarnation(const api::MemberStatus& member);
 
 // Returns all incarnations that may have a pod: each member, and its successor if it has one.
-[[nodiscard]] std::vector<api::MemberStatus> named_incarnations(
+[[nodiscard]] std::vector<api::MemberStatus> incarnations_with_successors(
     const std::vector<api::MemberStatus>& members);
 
 // A member that was lost, in the current world or outside of it.

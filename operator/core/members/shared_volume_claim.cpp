@@ -19,7 +19,8 @@ std::uint64_t count_members_max(const api::TrainingJobSpec& spec) {
 // Returns whether `status` already has the condition that the claim cannot be shared.
 bool has_claim_condition(const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.conditions, [](const api::Condition& c) {
-    return c.type == api::condition::kInvalidSpec && c.reason == api::condition::kClaimNotShared && c.is_true;
+    return c.type == api::condition::kInvalidSpec && c.reason == api::condition::kVolumeClaimNotShared &&
+           c.is_true;
   });
 }
 

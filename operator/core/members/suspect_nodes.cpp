@@ -26,7 +26,7 @@ bool occupies_its_node(const api::Pod& pod) {
   return !pod.has_ended() || pod.has_running_sidecars;
 }
 
-std::vector<api::Taint> closing_taints(const api::Node& node) {
+std::vector<api::Taint> no_schedule_taints(const api::Node& node) {
   constexpr const char* kCordon = "node.kubernetes.io/unschedulable";
   std::vector<api::Taint> taints;
   for (const auto& taint : node.taints)
@@ -86,7 +86,7 @@ std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
   std::map<std::string, api::NodeToAvoid> found;
   for (const auto& node : seen.nodes)
     if (find_notice(seen, node))
-      found[node.name] = {.name = node.name, .scheduler_avoided_taints = closing_taints(node)};
+      found[node.name] = {.name = node.name, .scheduler_avoided_taints = no_schedule_taints(node)};
   // Avoid all suspects: Kubernetes taints dead nodes late, and nodes with broken connections not at all.
   for (const auto& suspect : suspects) found[suspect.name] = {.name = suspect.name};
   std::vector<api::NodeToAvoid> nodes;

@@ -28,7 +28,7 @@ bool is_any_pause_needed(const std::vector<Loss>& losses) {
 Duration pause_outside_world(const api::RestartPolicy& policy, const api::MemberStatus& member) {
   if (!member.is_leaving())
     return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);
-  return pause_after(policy, std::max(1U, member.successor - member.incarnation - 1));
+  return pause_after_crashes(policy, std::max(1U, member.successor - member.incarnation - 1));
 }
 
 template <class PauseOf>
@@ -42,14 +42,14 @@ void delay_next_pods(const Observation& seen, const std::vector<Loss>& losses, c
       const bool is_there = !(member.is_leaving() ? member.successor_uid : member.uid).empty();
       const Duration pause = pause_of(loss, member);
       if (!is_it || is_there || pause == Duration(0)) continue;
-      member.not_before = WallTime{seen.wall_now.since_epoch + pause};
+      member.next_pod_not_before = WallTime{seen.wall_now.since_epoch + pause};
     }
   }
 }
 
 }  // namespace
 
-Duration pause_after(const api::RestartPolicy& policy, std::uint32_t consecutive_crashes) {
+Duration pause_after_crashes(const api::RestartPolicy& policy, std::uint32_t consecutive_crashes) {
   constexpr std::uint32_t kDoublingsMax = 12;  // enough for the longest pause
   if (consecutive_crashes == 0) return Duration(0);
   const std::uint64_t pause = std::uint64_t{policy.backoff_seconds}
@@ -68,7 +68,7 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
   // If a member was lost because it could not connect to other members, its first replacement starts without
   // a pause, because the replacement may work on another node.
   const auto as_in_a_row = [&](const Loss& loss, const api::MemberStatus&) {
-    return pause_after(policy, loss.is_unreachable ? crashes - 1 : crashes);
+    return pause_after_crashes(policy, loss.is_unreachable ? crashes - 1 : crashes);
   };
   delay_next_pods(seen, change.losses, as_in_a_row, change);
   if (!stands) return delay_next_pods(seen, change.outside_losses, as_in_a_row, change);
@@ -81,14 +81,14 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
 void record_kubelet_rejection(const RosterChange& change, api::TrainingJobStatus& status) {
   for (const auto* losses : {&change.losses, &change.outside_losses})
     for (const auto& loss : *losses)
-      if (is_outage(loss)) status.rejection = loss.member.node + ": " + loss.reason;
+      if (is_outage(loss)) status.kubelet_rejection = loss.member.node + ": " + loss.reason;
   forget_rejection_if_none_waits(status);
 }
 
 void forget_rejection_if_none_waits(api::TrainingJobStatus& status) {
   const bool is_any_waiting = std::ranges::any_of(
-      status.members, [](const api::MemberStatus& member) { return member.not_before.has_value(); });
-  if (!is_any_waiting) status.rejection.clear();
+      status.members, [](const api::MemberStatus& member) { return member.next_pod_not_before.has_value(); });
+  if (!is_any_waiting) status.kubelet_rejection.clear();
 }
 
 std::optional<WallTime> end_pauses(const Observation& seen, std::vector<api::MemberStatus>& members) {
@@ -97,12 +97,12 @@ std::optional<WallTime> end_pauses(const Observation& seen, std::vector<api::Mem
   const WallTime latest{seen.wall_now.since_epoch + longest};
   std::optional<WallTime> next;
   for (auto& member : members) {
-    if (!member.not_before) continue;
-    member.not_before = std::min(*member.not_before, latest);
-    if (*member.not_before <= seen.wall_now) {
-      member.not_before.reset();
+    if (!member.next_pod_not_before) continue;
+    member.next_pod_not_before = std::min(*member.next_pod_not_before, latest);
+    if (*member.next_pod_not_before <= seen.wall_now) {
+      member.next_pod_not_before.reset();
     } else {
-      next = std::min(*member.not_before, next.value_or(*member.not_before));
+      next = std::min(*member.next_pod_not_before, next.value_or(*member.next_pod_not_before));
     }
   }
   return next;

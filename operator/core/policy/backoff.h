@@ -11,7 +11,8 @@
 namespace ratoon::core {
 
 // Returns the pause after this number of crashes in a row without a training step between them.
-[[nodiscard]] Duration pause_after(const api::RestartPolicy& policy, std::uint32_t consecutive_crashes);
+[[nodiscard]] Duration pause_after_crashes(const api::RestartPolicy& policy,
+                                           std::uint32_t consecutive_crashes);
 
 // If members crashed or pods were rejected, counts one crash for all together and delays their next pods.
 void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChange& change);

@@ -17,7 +17,7 @@ Duration time_of_two_saves(Duration save) {
 
 }  // namespace
 
-std::optional<Duration> longest_save(const Observation& seen) {
+std::optional<Duration> longest_save_duration(const Observation& seen) {
   std::optional<Duration> longest;
   for (const auto& process : seen.processes) {
     if (!process.beat || !process.beat->save_seconds) continue;
@@ -28,11 +28,12 @@ std::optional<Duration> longest_save(const Observation& seen) {
 }
 
 Duration save_timeout(const Observation& seen) {
-  return std::max<Duration>(kSaveTimeoutMin, time_of_two_saves(longest_save(seen).value_or(Duration(0))));
+  return std::max<Duration>(kSaveTimeoutMin,
+                            time_of_two_saves(longest_save_duration(seen).value_or(Duration(0))));
 }
 
 bool has_time_for_two_saves(const Observation& seen, std::optional<WallTime> end) {
-  const auto save = longest_save(seen);
+  const auto save = longest_save_duration(seen);
   return !save || !end || end->since_epoch - seen.wall_now.since_epoch > time_of_two_saves(*save);
 }
 

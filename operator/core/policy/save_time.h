@@ -10,7 +10,7 @@ namespace ratoon::core {
 
 // Returns the duration of the longest save among the last saves of all processes, or nothing if no process
 // has saved yet.
-[[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
+[[nodiscard]] std::optional<Duration> longest_save_duration(const Observation& seen);
 
 // Returns how long to wait for the save that a world was asked to make: the time of two saves, because the
 // world may first have to finish an earlier save.

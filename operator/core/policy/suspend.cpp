@@ -21,7 +21,7 @@ namespace {
 // Returns whether every member has sent a message to this operator. Until every member has sent a message, a
 // suspension waits, because a silent member may be in a long save. A member that stays silent for too long
 // counts as lost.
-bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
+bool have_all_members_reported(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::all_of(status.members, [&](const auto& member) {
     if (member.is_absent || is_completed(seen, member)) return true;
     return std::ranges::any_of(processes_of(seen, member),
@@ -43,7 +43,7 @@ bool is_any_pod_left(const Observation& seen) {
 }  // namespace
 
 std::optional<WallTime> drain_deadline(const Observation& seen, const api::TrainingJobStatus& status) {
-  if (!is_all_heard(seen, status)) return std::nullopt;
+  if (!have_all_members_reported(seen, status)) return std::nullopt;
   return WallTime{status.suspending_since.value_or(WallTime{}).since_epoch + save_timeout(seen)};
 }
 

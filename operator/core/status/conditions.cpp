@@ -51,7 +51,7 @@ bool is_suspended_without_world(const Observation& seen, const api::TrainingJobS
 }
 
 // Returns the `reason` for the condition of the job's phase; the condition's message comes from the status.
-std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus& status) {
+std::string_view condition_reason(const Observation& seen, const api::TrainingJobStatus& status) {
   if (is_suspended_without_world(seen, status) && status.phase != JobPhase::kSuspended) return "Suspending";
   if (is_released(status)) return kNodesReleased;
   switch (status.phase) {
@@ -73,7 +73,7 @@ std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus
 
 // Returns the message of a condition. Unlike the status's message, a condition's message omits the number of
 // ready members, because each change of the number would write the list of conditions again.
-std::string describe(const Observation& seen, const api::TrainingJobStatus& status, bool is_true) {
+std::string condition_message(const Observation& seen, const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
   if (is_suspended_without_world(seen, status) || is_released(status)) return status.message;
   const std::string attempt = "attempt " + std::to_string(status.attempt.value());
@@ -155,7 +155,7 @@ std::uint32_t count_replicas(const Observation& seen, const std::vector<api::Mem
 }
 
 // Returns the label selector for the pods that count_replicas() counts (scale subresource).
-std::string select_replicas(const api::TrainingJob& job) {
+std::string replica_selector(const api::TrainingJob& job) {
   std::vector<std::string> roles;
   for (const auto& role : job.spec.roles)
     if (!role.replicas) roles.push_back(role.name);
@@ -170,7 +170,7 @@ void update_conditions(const Observation& seen, api::TrainingJobStatus& status) 
   // The selector depends only on the spec, so it is set only when a new spec causes a write of the
   // status.
   if (seen.job.status.observed_generation != seen.job.meta.generation)
-    status.selector = select_replicas(seen.job);
+    status.pod_selector = replica_selector(seen.job);
   status.observed_generation = seen.job.meta.generation;
   status.replicas = count_replicas(seen, status.members);
   struct Named {
@@ -187,8 +187,8 @@ void update_conditions(const Observation& seen, api::TrainingJobStatus& status) 
     set_condition(seen,
                   {.type = named.type,
                    .is_true = is_true,
-                   .reason = reason_of(seen, status),
-                   .message = describe(seen, status, is_true)},
+                   .reason = condition_reason(seen, status),
+                   .message = condition_message(seen, status, is_true)},
                   status);
   }
   // A suspended job has no pods, so its condition Scheduled does not change.
@@ -203,9 +203,9 @@ void set_invalid_spec_condition(const Observation& seen, api::TrainingJobStatus&
       std::ranges::find(status.conditions, api::condition::kInvalidSpec, &api::Condition::type);
   const std::string_view told = known == status.conditions.end() ? "" : std::string_view(known->reason);
   const bool is_template_told = told == api::condition::kTemplateRefused;
-  if (is_waiting && (told == api::condition::kClaimNotShared || is_template_told)) return;
+  if (is_waiting && (told == api::condition::kVolumeClaimNotShared || is_template_told)) return;
   std::string fault = find_volume_claim_fault(seen);
-  std::string_view reason = api::condition::kClaimNotShared;
+  std::string_view reason = api::condition::kVolumeClaimNotShared;
   if (fault.empty() && seen.is_template_refused) {
     fault = cut_text(seen.refusal, kReasonBytesMax);
     reason = api::condition::kTemplateRefused;

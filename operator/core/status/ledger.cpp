@@ -16,7 +16,7 @@ WallTime to_milliseconds(WallTime time) {
   return {std::chrono::floor<std::chrono::milliseconds>(time.since_epoch)};
 }
 
-bool trains(TimeLedgerPart part) {
+bool is_training_part(TimeLedgerPart part) {
   return part == TimeLedgerPart::kUseful || part == TimeLedgerPart::kRecomputed;
 }
 
@@ -46,7 +46,7 @@ TimeLedgerPart part_of_world(const Observation& seen, const api::TrainingJobStat
   // Without the agent a program reports no steps, so the time in which its pods run counts as useful.
   if (!api::reports_steps(seen.job.spec)) return TimeLedgerPart::kUseful;
   const auto reached = newest_reported_step(seen, status.attempt);
-  if (!reached) return is_world_forgotten(seen) ? status.ledger.part : TimeLedgerPart::kRestarting;
+  if (!reached) return is_world_unknown(seen) ? status.ledger.part : TimeLedgerPart::kRestarting;
   const auto resumed = resumed_step(status);
   if (resumed && *reached <= *resumed) return TimeLedgerPart::kRestarting;
   return *reached < status.ledger.newest_step ? TimeLedgerPart::kRecomputed : TimeLedgerPart::kUseful;
@@ -102,7 +102,7 @@ void update_time_ledger(const Observation& seen, Timestamp now, Decision& decisi
   const auto& watch = decision.recovery;
   const auto& open = decision.status.open_recovery;
   const bool is_loss = watch && open && watch->judged_lost_at == now && !seen.job.status.open_recovery;
-  if (is_loss && ledger.since && trains(ledger.part)) {
+  if (is_loss && ledger.since && is_training_part(ledger.part)) {
     const WallTime sign = to_milliseconds({seen.wall_now.since_epoch - (now - watch->last_message_at)});
     begin_part(
         open->is_hung ? TimeLedgerPart::kHung : TimeLedgerPart::kRestarting,
@@ -113,7 +113,7 @@ void update_time_ledger(const Observation& seen, Timestamp now, Decision& decisi
 }
 
 void end_useful_time_at_last_step(api::TrainingJobStatus& status) {
-  if (!status.ledger.since || !trains(status.ledger.part)) return;
+  if (!status.ledger.since || !is_training_part(status.ledger.part)) return;
   const WallTime last = to_milliseconds(status.last_step_at.value_or(*status.ledger.since));
   begin_part(TimeLedgerPart::kRestarting, std::max(last, *status.ledger.since), status.ledger);
 }

@@ -24,8 +24,8 @@ double round_to_six_digits(double value) {
   return value;
 }
 
-Outlook round_to_six_digits(const Outlook& told) {
-  Outlook kept;
+ProgressEstimate round_to_six_digits(const ProgressEstimate& told) {
+  ProgressEstimate kept;
   if (told.total > 0) kept = {.position = told.position, .total = told.total, .unit = told.unit, .loss = {}};
   kept.best = told.best;
   if (told.loss && std::isfinite(*told.loss)) kept.loss = round_to_six_digits(*told.loss);
@@ -44,7 +44,7 @@ void record_last_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus&
   status.last_checkpoint_tier = entry.tier;
 }
 
-bool has_found_damaged(const api::ProcessFacts& process, Attempt attempt, Step step) {
+bool has_found_checkpoint_damaged(const api::ProcessFacts& process, Attempt attempt, Step step) {
   if (!process.beat) return false;
   return std::ranges::any_of(process.beat->damaged, [&](const InventoryEntry& entry) {
     return entry.attempt == attempt && entry.step == step;
@@ -54,8 +54,8 @@ bool has_found_damaged(const api::ProcessFacts& process, Attempt attempt, Step s
 }  // namespace
 
 bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt, Step step) {
-  return std::ranges::any_of(processes,
-                             [&](const auto& process) { return has_found_damaged(process, attempt, step); });
+  return std::ranges::any_of(
+      processes, [&](const auto& process) { return has_found_checkpoint_damaged(process, attempt, step); });
 }
 
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
@@ -64,7 +64,7 @@ void note_progress(const std::vector<api::ProcessFacts>& processes, api::Trainin
   const auto& last = status.last_checkpoint;
   const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
                             return process.beat && process.beat->attempt == status.attempt &&
-                                   has_found_damaged(process, last->attempt, last->step);
+                                   has_found_checkpoint_damaged(process, last->attempt, last->step);
                           });
   if (is_damaged) {
     status.last_checkpoint.reset();

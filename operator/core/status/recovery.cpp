@@ -63,7 +63,7 @@ Timestamp last_message_time_of(const Observation& seen, const Loss& loss, Timest
   if (last) return *last;
   // The member sent this operator no message. A silent member of a world that a former leader formed counts
   // as silent since this operator began to listen.
-  return is_world_forgotten(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
+  return is_world_unknown(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
 struct NewRecovery {
@@ -91,7 +91,7 @@ NewRecovery make_new_recovery(const Observation& seen, const Loss& loss, Timesta
 
 // Continues to measure a recovery after a change of leader. A time in the future, which occurs after a clock
 // was set back, becomes the current time.
-Watch resume_watch(const Observation& seen, const api::OpenRecovery& open, Timestamp now) {
+Watch resume_measurement(const Observation& seen, const api::OpenRecovery& open, Timestamp now) {
   const auto moment_of = [&](WallTime time) {
     return now - std::max(Duration(0), seen.wall_now.since_epoch - time.since_epoch);
   };
@@ -163,7 +163,7 @@ api::RecoveryPhases phase_durations(const Watch& watch) {
   return phases;
 }
 
-std::string describe(const api::Disruption& done, const char* what) {
+std::string describe_recovery(const api::Disruption& done, const char* what) {
   const auto& p = done.phases;
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(),
@@ -175,7 +175,7 @@ std::string describe(const api::Disruption& done, const char* what) {
   return text.data();
 }
 
-void finish(const Observation& seen, const Watch& watch, Decision& decision) {
+void finish_recovery(const Observation& seen, const Watch& watch, Decision& decision) {
   const char* const what = api::reports_steps(seen.job.spec) ? "step" : "run";
   const api::OpenRecovery& open = *decision.status.open_recovery;
   const api::Disruption done{.member = open.member,
@@ -184,8 +184,9 @@ void finish(const Observation& seen, const Watch& watch, Decision& decision) {
                              .time = open.time,
                              .lost_steps = open.lost_steps,
                              .phases = phase_durations(watch)};
-  decision.actions.push_back(EmitEvent{
-      .is_warning = false, .reason = "Recovered", .message = done.member + ": " + describe(done, what)});
+  decision.actions.push_back(EmitEvent{.is_warning = false,
+                                       .reason = "Recovered",
+                                       .message = done.member + ": " + describe_recovery(done, what)});
   decision.status.last_disruption = done;
   decision.status.open_recovery.reset();
   decision.recovery.reset();
@@ -256,10 +257,11 @@ void add_repeated_steps(const Observation& seen, Decision& decision) {
 
 }  // namespace
 
-void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision) {
+void measure_recovery(const Observation& seen, const RosterChange& change, Timestamp now,
+                      Decision& decision) {
   auto& open = decision.status.open_recovery;
   decision.recovery = open ? seen.recovery : std::nullopt;
-  if (open && !decision.recovery) decision.recovery = resume_watch(seen, *open, now);
+  if (open && !decision.recovery) decision.recovery = resume_measurement(seen, *open, now);
   const bool was_training = seen.job.status.is_world_formed;
   const auto losses = losses_of(seen, change);
   if (!losses.empty() && (open || was_training))
@@ -271,7 +273,7 @@ void watch_recovery(const Observation& seen, const RosterChange& change, Timesta
   if (!open) return;
   add_repeated_steps(seen, decision);
   record_recovery_phases(seen, decision.status, now, *decision.recovery);
-  if (decision.recovery->first_step_at) finish(seen, *decision.recovery, decision);
+  if (decision.recovery->first_step_at) finish_recovery(seen, *decision.recovery, decision);
 }
 
 }  // namespace ratoon::core

@@ -13,8 +13,8 @@
 namespace ratoon::core {
 
 // Begins to measure at a loss or a hand-over, records the end of each phase, and writes the durations to the
-// status after the first step of all ranks. If the decision forms a world, call watch_recovery() after
+// status after the first step of all ranks. If the decision forms a world, call measure_recovery() after
 // form_world(), which counts the repeated steps.
-void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision);
+void measure_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

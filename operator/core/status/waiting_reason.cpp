@@ -99,9 +99,9 @@ std::string describe_refused_creation(const Observation& seen) {
 std::string describe_delayed_member(const Observation& seen, const std::vector<api::MemberStatus>& members,
                                     const std::string& rejection) {
   for (const auto& member : members) {
-    if (!member.not_before) continue;
+    if (!member.next_pod_not_before) continue;
     const std::string when = "; " + display_name(seen, member) + " is created again after a pause, at " +
-                             format_rfc3339(*member.not_before);
+                             format_rfc3339(*member.next_pod_not_before);
     return rejection.empty() ? when : when + ", because of a failure on " + rejection;
   }
   return "";
@@ -155,10 +155,10 @@ std::optional<WallTime> next_scheduler_silence_report(const Observation& seen,
 std::string waiting_reason(const Observation& seen, const api::TrainingJobStatus& status) {
   const auto& members = status.members;
   return describe_previous_group_pod(seen, members) + describe_refused_creation(seen) +
-         describe_delayed_member(seen, members, status.rejection) + describe_silent_members(seen, members) +
-         describe_avoided_node(status) + describe_unplaced_pod(seen, members) +
-         describe_silent_scheduler(seen, members) + describe_unstarted_container(seen, members) +
-         describe_silent_kubelet(seen, members);
+         describe_delayed_member(seen, members, status.kubelet_rejection) +
+         describe_silent_members(seen, members) + describe_avoided_node(status) +
+         describe_unplaced_pod(seen, members) + describe_silent_scheduler(seen, members) +
+         describe_unstarted_container(seen, members) + describe_silent_kubelet(seen, members);
 }
 
 }  // namespace ratoon::core

@@ -80,7 +80,7 @@ std::optional<WallTime> previous_group_deadline(const Observation& seen,
   return former == nullptr ? std::nullopt : pod_wait_deadline(*former);
 }
 
-bool has_reached_end(const Observation& seen, const api::Pod& pod) {
+bool has_program_completed(const Observation& seen, const api::Pod& pod) {
   return pod.phase == api::PodPhase::kSucceeded && !pod.is_deleting && !pod.is_evicted &&
          find_node_notice(seen, pod.node).empty();
 }
@@ -98,7 +98,7 @@ bool has_lost_rank0_pod(const Observation& seen) {
 bool is_any_member_disrupted(const Observation& seen) {
   const auto is_taken = [&](const api::Pod& pod) {
     if (!pod.is_deleting && !pod.has_ended()) return false;
-    if (!is_current_incarnation(seen, pod) || has_reached_end(seen, pod)) return false;
+    if (!is_current_incarnation(seen, pod) || has_program_completed(seen, pod)) return false;
     if (pod.is_deleting || pod.phase == api::PodPhase::kSucceeded) return true;
     return classify(pod, false, seen.job.spec.restart_policy).cause == EndCause::kDisruption;
   };
@@ -119,7 +119,8 @@ MemberEnd classify_in_group(bool is_one_disrupted, MemberEnd ending) {
 
 std::optional<WallTime> find_classification_time(const Observation& seen, bool is_one_disrupted,
                                                  const api::Pod& pod) {
-  if (!pod.ended_at || !is_current_incarnation(seen, pod) || has_reached_end(seen, pod)) return std::nullopt;
+  if (!pod.ended_at || !is_current_incarnation(seen, pod) || has_program_completed(seen, pod))
+    return std::nullopt;
   const WallTime at{pod.ended_at->since_epoch + kClassificationDelay};
   // If a node's clock is far ahead, classify the failure now, so that the decision does not wait for hours.
   if (at <= seen.wall_now || *pod.ended_at > WallTime{seen.wall_now.since_epoch + kClassificationDelay})
@@ -146,13 +147,13 @@ void restart_group(const Observation& seen, RosterChange& change) {
   const bool is_failure = after.application + after.hung > before.application + before.hung;
   after.disruption = before.disruption + (is_failure ? 0 : 1);
   std::optional<WallTime> pause;
-  for (const auto& member : change.members) pause = std::max(pause, member.not_before);
+  for (const auto& member : change.members) pause = std::max(pause, member.next_pod_not_before);
   for (auto& member : change.members) {
     // Replace even a member that has no pod in the observation: its requested pod may still appear, and would
     // join the wrong group. If this decision has found that a member is lost, the member already has its next
     // incarnation number.
     if (contains(seen.job.status.members, member)) member = make_fresh_incarnation(member);
-    member.not_before = pause;
+    member.next_pod_not_before = pause;
   }
 }
 

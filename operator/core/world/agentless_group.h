@@ -31,8 +31,8 @@ namespace ratoon::core {
                                                               const api::TrainingJobStatus& status);
 
 // Returns whether the program in this pod has completed its work. If the pod or its node ends, a program may
-// exit with 0 although its work is not complete; has_reached_end() then returns false.
-[[nodiscard]] bool has_reached_end(const Observation& seen, const api::Pod& pod);
+// exit with 0 although its work is not complete; has_program_completed() then returns false.
+[[nodiscard]] bool has_program_completed(const Observation& seen, const api::Pod& pod);
 
 // Returns whether the pod whose address the other members use for rank 0 is gone. This pod may have vanished
 // before its UID was stored, and another pod may have its name now.

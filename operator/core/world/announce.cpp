@@ -13,7 +13,7 @@ namespace {
 std::vector<ProcessIdentity> current_members(const Observation& seen,
                                              const std::vector<api::MemberStatus>& members) {
   std::vector<ProcessIdentity> current;
-  for (const auto& member : named_incarnations(members)) {
+  for (const auto& member : incarnations_with_successors(members)) {
     ProcessIdentity id;
     id.job = api::key_of(seen.job);
     id.role = member.role;
@@ -43,7 +43,8 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
     const bool is_ready = is_successor_ready(seen, member);
     // Request an early save only if enough time remains afterwards for the save at the hand-over. A member
     // that knows when its node ends saves by itself, as late as possible.
-    if (is_ready || has_time_for_two_saves(seen, end_of_member(seen, member))) ++announcement.save_request;
+    if (is_ready || has_time_for_two_saves(seen, end_time_of_member(seen, member)))
+      ++announcement.save_request;
     announcement.hand_over = announcement.hand_over || is_ready;
   }
   if (growth.is_due) {

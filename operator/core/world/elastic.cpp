@@ -37,20 +37,20 @@ WallTime wait_end_of_member(const Observation& seen, const api::MemberStatus& me
 }
 
 template <class Predicate>
-std::uint32_t count_of(const std::vector<api::MemberStatus>& members, const std::string& role,
-                       const Predicate& is_one) {
+std::uint32_t count_members_if(const std::vector<api::MemberStatus>& members, const std::string& role,
+                               const Predicate& is_one) {
   return static_cast<std::uint32_t>(
       std::ranges::count_if(members, [&](const auto& m) { return m.role == role && is_one(m); }));
 }
 
-std::uint32_t count_seated(const std::vector<api::MemberStatus>& members, const std::string& role) {
-  return count_of(members, role, [](const auto& member) { return !member.is_absent; });
+std::uint32_t count_present_members(const std::vector<api::MemberStatus>& members, const std::string& role) {
+  return count_members_if(members, role, [](const auto& member) { return !member.is_absent; });
 }
 
 // Returns whether at least numNodes members of the role, not counting the one with this index, have a node.
 bool are_enough_placed(const Observation& seen, const std::vector<api::MemberStatus>& members,
                        const std::string& role, std::uint32_t index) {
-  const auto others = count_of(
+  const auto others = count_members_if(
       members, role, [&](const auto& member) { return member.index != index && !member.node.empty(); });
   return others >= seen.job.spec.num_nodes;
 }
@@ -61,7 +61,7 @@ std::set<std::string> find_full_roles(const Observation& seen,
   std::set<std::string> full;
   for (const auto& role : seen.job.spec.roles) {
     const auto ready =
-        count_of(members, role.name, [&](const auto& member) { return is_ready(seen, member); });
+        count_members_if(members, role.name, [&](const auto& member) { return is_ready(seen, member); });
     if (ready >= seen.job.spec.num_nodes) full.insert(role.name);
   }
   return full;
@@ -94,7 +94,7 @@ NextWorldMembers pick_next_world_members(const Observation& seen,
   }
   const bool is_enough = std::all_of(members.begin(), members.end(), [&](const auto& member) {
     return !is_elastic(seen.job, member.role) ||
-           count_seated(next_world.members, member.role) >= policy->members_min;
+           count_present_members(next_world.members, member.role) >= policy->members_min;
   });
   return is_enough ? next_world : all_members;
 }
@@ -121,7 +121,7 @@ std::uint32_t count_missing(const api::TrainingJobSpec& spec, const std::vector<
   std::uint32_t missing = 0;
   for (const auto& role : spec.roles) {
     const std::uint32_t wanted = role.replicas.value_or(spec.num_nodes);
-    missing += wanted - std::min(wanted, count_seated(members, role.name));
+    missing += wanted - std::min(wanted, count_present_members(members, role.name));
   }
   return missing;
 }

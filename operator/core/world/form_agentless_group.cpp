@@ -10,7 +10,7 @@
 namespace ratoon::core {
 namespace {
 
-bool runs(const Observation& seen, const api::MemberStatus& member) {
+bool is_member_running(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;  // a short program may end before the last one starts
   const api::Pod* pod = find_pod(seen, member);
   return pod != nullptr && !member.uid.empty() && pod->phase == api::PodPhase::kRunning && !pod->is_deleting;
@@ -20,7 +20,8 @@ bool runs(const Observation& seen, const api::MemberStatus& member) {
 
 void form_group(const Observation& seen, Decision& decision) {
   auto& status = decision.status;
-  const auto running = std::ranges::count_if(status.members, [&](const auto& m) { return runs(seen, m); });
+  const auto running =
+      std::ranges::count_if(status.members, [&](const auto& m) { return is_member_running(seen, m); });
   const std::string attempt = "attempt " + std::to_string(status.attempt.value());
   if (running < std::ssize(status.members)) {
     status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;

@@ -30,8 +30,8 @@ using Processes = std::vector<const api::ProcessFacts*>;
 // checkpoints. The function uses `members` in addition to the stored members, because a stored member may
 // lack the UID of a pod that was observed only now.
 Processes find_relevant_processes(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  auto named = named_incarnations(seen.job.status.members);
-  std::ranges::copy(named_incarnations(members), std::back_inserter(named));
+  auto named = incarnations_with_successors(seen.job.status.members);
+  std::ranges::copy(incarnations_with_successors(members), std::back_inserter(named));
   Processes found;
   for (const auto& process : seen.processes) {
     const auto& id = process.identity;
@@ -92,7 +92,7 @@ std::vector<InventoryEntry> stored_checkpoint_entries(const api::TrainingJobStat
 
 // Returns when a process began to make the newest list of checkpoints. One new list is enough, because a
 // checkpoint on a shared storage tier counts for all processes.
-Timestamp newest_list(const Processes& processes) {
+Timestamp newest_list_time(const Processes& processes) {
   Timestamp newest;
   for (const auto* process : processes)
     if (process->join_request) newest = std::max(newest, process->checkpoints_listed_at);
@@ -102,7 +102,7 @@ Timestamp newest_list(const Processes& processes) {
 // Returns whether a process made a list of checkpoints after the last decision requested it. This list is new
 // enough even if listing was slow: another requested list would be just as old when it arrives.
 bool is_any_list_requested(const Observation& seen, const Processes& processes) {
-  return seen.lists_valid_from && newest_list(processes) > *seen.lists_valid_from;
+  return seen.checkpoint_lists_valid_from && newest_list_time(processes) > *seen.checkpoint_lists_valid_from;
 }
 
 // Returns whether all lists of checkpoints were made before the end of the last world, or are so old that an
@@ -121,7 +121,7 @@ bool are_checkpoint_lists_stale(const Observation& seen, const Processes& proces
       status.is_world_formed ? Duration(0) : Duration::max();  // it ends now, or there was none
   if (!status.is_world_formed && status.world_awaited_since)
     since_end = seen.wall_now.since_epoch - status.world_awaited_since->since_epoch;
-  const Duration age = now - newest_list(processes);
+  const Duration age = now - newest_list_time(processes);
   return age > kHolds || (!has_survivor && age >= since_end);
 }
 
@@ -143,9 +143,10 @@ bool is_any_completion_new(const Observation& seen, const std::vector<api::Membe
 Timestamp request_checkpoint_lists(const Observation& seen, const Processes& processes,
                                    const std::vector<api::MemberStatus>& members,
                                    std::optional<Timestamp> completed, Timestamp now) {
-  const bool is_asked = seen.lists_valid_from && newest_list(processes) < *seen.lists_valid_from &&
-                        (!completed || *seen.lists_valid_from > *completed);
-  return is_asked && !is_any_completion_new(seen, members) ? *seen.lists_valid_from : now;
+  const bool is_asked = seen.checkpoint_lists_valid_from &&
+                        newest_list_time(processes) < *seen.checkpoint_lists_valid_from &&
+                        (!completed || *seen.checkpoint_lists_valid_from > *completed);
+  return is_asked && !is_any_completion_new(seen, members) ? *seen.checkpoint_lists_valid_from : now;
 }
 
 // Returns whether this operator knows a completion of this member only from the job's status or the pod's
@@ -168,7 +169,7 @@ bool has_unheard_completion(const Observation& seen, const api::MemberStatus& me
 bool may_any_completion_be_newer(const Observation& seen, const Processes& processes,
                                  const std::vector<api::MemberStatus>& members,
                                  std::optional<Timestamp> completed, Timestamp now) {
-  const Timestamp newest = newest_list(processes);
+  const Timestamp newest = newest_list_time(processes);
   if (completed && newest <= *completed) return true;
   if (newest >= now) return false;
   if (!is_any_completion_new(seen, members) && is_any_list_requested(seen, processes)) return false;
@@ -209,14 +210,14 @@ std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
 
 // Returns the note about a durable checkpoint that no ready member finds, while other members may have it. An
 // elastic job may be ready without late or silent members, and a ready member's volume may be missing.
-std::string describe_search(const ResumePoint& last, std::size_t unasked) {
+std::string describe_checkpoint_search(const ResumePoint& last, std::size_t unasked) {
   return "; no ready member finds the checkpoint of step " + std::to_string(last.step.value()) +
          ", which was durable: the world forms when " +
          count_with_noun(unasked, "more process", "more processes") +
          " can be asked for it, or when the checkpoint is restored";
 }
 
-bool is_given_up(const ResumePoint& point, const std::vector<JoinRequest>& joiners) {
+bool is_checkpoint_abandoned(const ResumePoint& point, const std::vector<JoinRequest>& joiners) {
   return std::any_of(joiners.begin(), joiners.end(), [&](const JoinRequest& joiner) {
     return std::any_of(joiner.inventory.begin(), joiner.inventory.end(), [&](const auto& entry) {
       return entry.attempt == point.attempt && entry.step == point.step && entry.digest == kAbandonedDigest;
@@ -230,7 +231,7 @@ void report_older_resume_point(const std::optional<ResumePoint>& resume,
                                const std::vector<JoinRequest>& joiners, Decision& decision) {
   auto& last = decision.status.last_checkpoint;
   if (last && resume && is_newer(*last, *resume)) {
-    const bool is_wished = is_given_up(*last, joiners);
+    const bool is_wished = is_checkpoint_abandoned(*last, joiners);
     decision.actions.push_back(
         EmitEvent{.is_warning = !is_wished,
                   .reason = is_wished ? "RolledBack" : "CheckpointUnreadable",
@@ -259,7 +260,7 @@ void describe_world_wait(const Observation& seen, const Gang& gang, const NextWo
         "; the world forms with fewer members at " + format_rfc3339(*next_world.last_wait_ends_at);
 }
 
-RunLosses losses_of(const api::Restarts& lost) {
+RunLosses run_losses_of(const api::Restarts& lost) {
   return {.disruption = lost.disruption, .application = lost.application, .hung = lost.hung};
 }
 
@@ -339,10 +340,10 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   const bool has_agent = api::reports_steps(seen.job.spec);
   auto missing = has_agent ? find_missing_checkpoint(status.last_checkpoint, resume) : "";
   const std::size_t unasked = missing.empty() ? 0 : count_unreported_processes(seen, status.members);
-  if (unasked > 0) status.message += describe_search(*status.last_checkpoint, unasked);
+  if (unasked > 0) status.message += describe_checkpoint_search(*status.last_checkpoint, unasked);
   const bool are_old = has_agent && seen.job.status.attempt.value() > 0 && status.attempt.value() > 1 &&
                        are_checkpoint_lists_stale(seen, processes, now);
-  if (are_old) decision.announcement.lists_valid_from = lists_valid_from;
+  if (are_old) decision.announcement.checkpoint_lists_valid_from = lists_valid_from;
   if (are_old || unasked > 0) return {.next_wait_ends_at = next_world.next_wait_ends_at};
 
   if (auto dispute = find_rollback_dispute(gang.joiners); !dispute.empty())
@@ -351,7 +352,7 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   api::TrainingJobStatus revoked = status;
   if (auto sentence = revoke_completions(seen, resume, revoked); !sentence.empty()) {
     if (may_any_completion_be_newer(seen, processes, status.members, completed, now)) {
-      decision.announcement.lists_valid_from = lists_valid_from;
+      decision.announcement.checkpoint_lists_valid_from = lists_valid_from;
       return {.next_wait_ends_at = next_world.next_wait_ends_at};
     }
     status = std::move(revoked);
@@ -370,7 +371,7 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   record_first_attempt(status);
   decision.announcement.world = assign_ranks(
       gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);
-  for (auto& seat : decision.announcement.world) seat.assignment.losses = losses_of(status.restarts);
+  for (auto& seat : decision.announcement.world) seat.assignment.losses = run_losses_of(status.restarts);
   set_running(seen, gang, resume, status);
   decision.actions.push_back(
       EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});

@@ -23,8 +23,8 @@ bool has_completed(const api::MemberStatus& member, std::uint32_t local_rank,
 
 // Returns whether this process is in the current world and does not wait for a newer world.
 bool is_in_current_world(const Observation& seen, const api::ProcessFacts* process) {
-  if (is_world_forgotten(seen)) {
-    if (process == nullptr) return true;  // no message yet; find_silent() judges how long that may last
+  if (is_world_unknown(seen)) {
+    if (process == nullptr) return true;  // no message yet; see find_silent_members()
     return !process->join_request && process->beat && process->beat->attempt == seen.job.status.attempt;
   }
   if (process == nullptr) return false;
@@ -53,7 +53,7 @@ bool has_members_of_spec(const Observation& seen, const std::vector<api::MemberS
 }
 
 // Returns how many seats (ranks) of the current world belong to processes of `members`.
-std::size_t count_current(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+std::size_t count_assigned_processes(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   std::size_t current = 0;
   for (const auto& member : members)
     for (const auto* seat : assigned_processes_of(seen, member))
@@ -66,7 +66,7 @@ std::size_t count_current(const Observation& seen, const std::vector<api::Member
 bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   if (!has_members_of_spec(seen, members)) return false;
   if (api::is_agentless(seen.job.spec)) return true;  // a missing member is a loss
-  if (count_current(seen, members) != seen.world.size()) return false;
+  if (count_assigned_processes(seen, members) != seen.world.size()) return false;
   // If the status has a newer attempt number, from a decision that is not announced yet, the current world is
   // over.
   for (const auto& seat : seen.world)

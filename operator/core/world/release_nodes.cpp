@@ -63,8 +63,8 @@ void begin_release(const Observation& seen, const CapacityShortage& shortage, ap
                    std::vector<Action>& news) {
   api::CapacityWait& wait = *status.capacity_wait;
   wait.since.reset();
-  ++wait.releases;
-  wait.retry_at = WallTime{seen.wall_now.since_epoch + pause_after_release(seen.job, wait.releases)};
+  ++wait.release_count;
+  wait.retry_at = WallTime{seen.wall_now.since_epoch + pause_after_release(seen.job, wait.release_count)};
   status.message = "freed its nodes after releaseAfterSeconds (" +
                    std::to_string(seen.job.spec.release_after_seconds) + "), when " +
                    describe_node_count(shortage.members_with_nodes) + " and " + shortage.reason +
@@ -89,10 +89,10 @@ std::vector<Action> end_release(const Observation& seen, api::TrainingJobStatus&
   api::CapacityWait& wait = *status.capacity_wait;
   if (seen.job.meta.generation != status.observed_generation) {
     wait.retry_at = std::min(*wait.retry_at, seen.wall_now);
-    wait.releases = 0;
+    wait.release_count = 0;
   }
   // If the clock went back since the pause began, the stored moment may be days away.
-  const Duration pause = pause_after_release(seen.job, wait.releases);
+  const Duration pause = pause_after_release(seen.job, wait.release_count);
   wait.retry_at = std::min(*wait.retry_at, WallTime{seen.wall_now.since_epoch + pause});
   if (*wait.retry_at > seen.wall_now) return {};
   if (is_any_node_held(seen)) {

@@ -12,7 +12,8 @@ namespace {
 using nlohmann::json;
 
 // Returns the entry of a kubeconfig's list by its name: {name: N, cluster: {...}}.
-Result<json> find_named(const json& document, const char* list, const char* kind, const std::string& name) {
+Result<json> find_named_entry(const json& document, const char* list, const char* kind,
+                              const std::string& name) {
   for (const auto& entry : items_of(document, list)) {
     if (string_field(entry, "name") == name && child(entry, kind).is_object()) return child(entry, kind);
   }
@@ -33,7 +34,7 @@ Result<std::string> read_pem(const json& entry, const char* data, const char* fi
   return read_file(path);
 }
 
-std::optional<Error> find_unsupported(const json& cluster, const json& user) {
+std::optional<Error> find_unsupported_field(const json& cluster, const json& user) {
   const auto refuse = [](const char* field, const char* instead) {
     return Error(ErrorKind::kInvalid, "the kubeconfig uses '" + std::string(field) +
                                           "', which Ratoon does not support: " + instead);
@@ -96,13 +97,13 @@ Result<ApiServerAccess> decode_kubeconfig(const json& document, const std::strin
   const std::string name = context_name.empty() ? string_field(document, "current-context") : context_name;
   if (name.empty())
     return Error(ErrorKind::kInvalid, "the kubeconfig has no current-context: set one, or pass --context");
-  const auto context = find_named(document, "contexts", "context", name);
+  const auto context = find_named_entry(document, "contexts", "context", name);
   if (!context) return context.error();
-  const auto cluster = find_named(document, "clusters", "cluster", string_field(*context, "cluster"));
+  const auto cluster = find_named_entry(document, "clusters", "cluster", string_field(*context, "cluster"));
   if (!cluster) return cluster.error();
-  const auto user = find_named(document, "users", "user", string_field(*context, "user"));
+  const auto user = find_named_entry(document, "users", "user", string_field(*context, "user"));
   if (!user) return user.error();
-  if (auto refusal = find_unsupported(*cluster, *user)) return *refusal;
+  if (auto refusal = find_unsupported_field(*cluster, *user)) return *refusal;
 
   ApiServerAccess access;
   access.server = without_end_slash(string_field(*cluster, "server"));

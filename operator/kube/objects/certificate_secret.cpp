@@ -40,7 +40,7 @@ json make_certificate_secret(const std::string& name, const CertificateParts& pa
           {"data", secret_data_of(parts)}};
 }
 
-json write_certificate_parts(const json& secret, const CertificateParts& parts) {
+json make_certificate_patch(const json& secret, const CertificateParts& parts) {
   return {{"metadata", {{"resourceVersion", string_field(child(secret, "metadata"), "resourceVersion")}}},
           {"data", secret_data_of(parts)}};
 }

@@ -26,7 +26,7 @@ struct CertificateParts {
 
 // Returns the patch that writes `parts` into `secret`. The server refuses the patch if another writer has
 // changed the Secret since `secret` was read.
-[[nodiscard]] nlohmann::json write_certificate_parts(const nlohmann::json& secret,
-                                                     const CertificateParts& parts);
+[[nodiscard]] nlohmann::json make_certificate_patch(const nlohmann::json& secret,
+                                                    const CertificateParts& parts);
 
 }  // namespace ratoon::kube

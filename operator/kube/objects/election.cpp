@@ -9,12 +9,12 @@ namespace {
 
 // A lease with a longer duration counts as a lease of this duration. Otherwise a wrong record with a long
 // duration would keep all candidates from leading.
-constexpr Duration kLeaseMax = std::chrono::minutes(1);
+constexpr Duration kLeaseDurationMax = std::chrono::minutes(1);
 
-// Returns the duration in the lease's record, but at least our own setting and at most kLeaseMax.
+// Returns the duration in the lease's record, but at least our own setting and at most kLeaseDurationMax.
 Duration lease_duration_of(const Lease& lease, const ElectionTimes& times) {
   return std::clamp<Duration>(std::chrono::seconds(lease.duration_seconds), times.lease,
-                              std::max(times.lease, kLeaseMax));
+                              std::max(times.lease, kLeaseDurationMax));
 }
 
 ElectionAction choose_leader_action(const ElectionView& view, const Candidate& self, Timestamp now,

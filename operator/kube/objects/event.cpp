@@ -20,8 +20,8 @@ std::string to_event_reason(std::string text) {
   return text.empty() ? "News" : text;
 }
 
-json event_series_of(std::uint32_t count, WallTime time) {
-  return {{"count", count}, {"lastObservedTime", format_micros(time)}};
+json make_event_series(std::uint32_t count, WallTime time) {
+  return {{"count", count}, {"lastObservedTime", format_micro_time(time)}};
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ json make_event(const api::ObjectMeta& object, const EventText& text, const std:
   json event = {{"apiVersion", "events.k8s.io/v1"},
                 {"kind", "Event"},
                 {"metadata", {{"name", name}, {"namespace", object.name_space}}},
-                {"eventTime", format_micros(time)},
+                {"eventTime", format_micro_time(time)},
                 {"reportingController", std::string(names::kApiGroup) + "/operator"},
                 {"reportingInstance", cut_text(reporter.empty() ? "operator" : reporter, 128)},
                 {"action", "Reconcile"},
@@ -46,12 +46,12 @@ json make_event(const api::ObjectMeta& object, const EventText& text, const std:
                   {"name", object.name},
                   {"uid", object.uid},
                   {"resourceVersion", object.resource_version}}}};
-  if (count > 1) event["series"] = event_series_of(count, time);  // the server's bound
+  if (count > 1) event["series"] = make_event_series(count, time);  // the server's bound
   return event;
 }
 
 json make_event_repeat_patch(const std::string& note, std::uint32_t count, WallTime time) {
-  return {{"message", cut_text(note, kNoteBytesMax)}, {"series", event_series_of(count, time)}};
+  return {{"message", cut_text(note, kNoteBytesMax)}, {"series", make_event_series(count, time)}};
 }
 
 }  // namespace ratoon::kube

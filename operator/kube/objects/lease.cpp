@@ -23,8 +23,8 @@ json make_lease_spec(const std::string& holder, Duration duration, std::uint32_t
   return {{"holderIdentity", holder},
           {"leaseDurationSeconds", std::chrono::duration_cast<std::chrono::seconds>(duration).count()},
           {"leaseTransitions", transitions},
-          {"acquireTime", format_micros(now)},
-          {"renewTime", format_micros(now)}};
+          {"acquireTime", format_micro_time(now)},
+          {"renewTime", format_micro_time(now)}};
 }
 
 json make_lease_patch(const Lease& read, json spec) {
@@ -48,19 +48,19 @@ json make_lease(const std::string& name, const std::string& holder, Duration dur
           {"spec", make_lease_spec(holder, duration, 0, now)}};
 }
 
-json acquire_lease(const Lease& read, const std::string& holder, Duration duration, WallTime now) {
+json make_lease_acquire_patch(const Lease& read, const std::string& holder, Duration duration, WallTime now) {
   // Limit the number of changes of the leader, which only informs people. If this number overflowed, the
   // server would refuse the lease of every new leader.
   const std::uint32_t transitions = std::min(read.transitions, kNumberMax - 1) + 1;
   return make_lease_patch(read, make_lease_spec(holder, duration, transitions, now));
 }
 
-json renew_lease(const Lease& read, WallTime now) {
-  return make_lease_patch(read, {{"renewTime", format_micros(now)}});
+json make_lease_renew_patch(const Lease& read, WallTime now) {
+  return make_lease_patch(read, {{"renewTime", format_micro_time(now)}});
 }
 
-json release_lease(const Lease& read, WallTime now) {
-  return make_lease_patch(read, {{"holderIdentity", nullptr}, {"renewTime", format_micros(now)}});
+json make_lease_release_patch(const Lease& read, WallTime now) {
+  return make_lease_patch(read, {{"holderIdentity", nullptr}, {"renewTime", format_micro_time(now)}});
 }
 
 }  // namespace ratoon::kube

@@ -28,9 +28,9 @@ struct Lease {
                                         WallTime now);
 // The functions below return patches for the Lease `read`. The server refuses a patch if the Lease was
 // written after it was read.
-[[nodiscard]] nlohmann::json acquire_lease(const Lease& read, const std::string& holder, Duration duration,
-                                           WallTime now);
-[[nodiscard]] nlohmann::json renew_lease(const Lease& read, WallTime now);
-[[nodiscard]] nlohmann::json release_lease(const Lease& read, WallTime now);
+[[nodiscard]] nlohmann::json make_lease_acquire_patch(const Lease& read, const std::string& holder,
+                                                      Duration duration, WallTime now);
+[[nodiscard]] nlohmann::json make_lease_renew_patch(const Lease& read, WallTime now);
+[[nodiscard]] nlohmann::json make_lease_release_patch(const Lease& read, WallTime now);
 
 }  // namespace ratoon::kube

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr const char* kTerminationPath = "/dev/termination-log";  // the server's default
 
-json variable(const char* name, const std::string& value) {
+json make_variable(const char* name, const std::string& value) {
   return {{"name", name}, {"value", value}};
 }
 
@@ -27,30 +27,31 @@ json variable_from_field(const char* name, const char* path) {
 json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
   namespace env = names::env;
   json variables = json::array({
-      variable(env::kJobNamespace, job.meta.name_space),
-      variable(env::kJobName, job.meta.name),
-      variable(env::kJobUid, job.meta.uid),
-      variable(env::kRole, member.role),
-      variable(env::kIndex, std::to_string(member.index)),
-      variable(env::kIncarnation, std::to_string(member.incarnation)),
+      make_variable(env::kJobNamespace, job.meta.name_space),
+      make_variable(env::kJobName, job.meta.name),
+      make_variable(env::kJobUid, job.meta.uid),
+      make_variable(env::kRole, member.role),
+      make_variable(env::kIndex, std::to_string(member.index)),
+      make_variable(env::kIncarnation, std::to_string(member.incarnation)),
       variable_from_field(env::kMemberUid, "metadata.uid"),
       variable_from_field(env::kPodIp, "status.podIP"),
-      variable(env::kProcessesPerNode, std::to_string(job.spec.processes_per_node)),
+      make_variable(env::kProcessesPerNode, std::to_string(job.spec.processes_per_node)),
   });
   // If a member has several processes, `ratoon launch` sets LOCAL_RANK for each process.
-  if (job.spec.processes_per_node == 1) variables.push_back(variable(env::kLocalRank, "0"));
+  if (job.spec.processes_per_node == 1) variables.push_back(make_variable(env::kLocalRank, "0"));
   return variables;
 }
 
 // Returns variables with the coordinator's address and the path of the token for the coordinator.
 json agent_variables(const PodSettings& settings) {
   namespace env = names::env;
-  json variables = json::array({variable(env::kCoordinatorUrl, settings.coordinator_url),
-                                variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName)});
+  json variables =
+      json::array({make_variable(env::kCoordinatorUrl, settings.coordinator_url),
+                   make_variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName)});
   if (!settings.coordinator_ca.empty())
-    variables.push_back(variable(env::kCoordinatorCa, settings.coordinator_ca));
+    variables.push_back(make_variable(env::kCoordinatorCa, settings.coordinator_ca));
   if (!settings.coordinator_name.empty())
-    variables.push_back(variable(env::kCoordinatorName, settings.coordinator_name));
+    variables.push_back(make_variable(env::kCoordinatorName, settings.coordinator_name));
   return variables;
 }
 
@@ -59,15 +60,15 @@ json agent_variables(const PodSettings& settings) {
 json group_variables(const api::GroupRankAssignment& seat) {
   namespace env = names::env;
   return json::array({seat.master_address.empty() ? variable_from_field(env::kMasterAddress, "status.podIP")
-                                                  : variable(env::kMasterAddress, seat.master_address),
-                      variable(env::kRank, std::to_string(seat.first_rank)),
-                      variable(env::kWorldSize, std::to_string(seat.world_size))});
+                                                  : make_variable(env::kMasterAddress, seat.master_address),
+                      make_variable(env::kRank, std::to_string(seat.first_rank)),
+                      make_variable(env::kWorldSize, std::to_string(seat.world_size))});
 }
 
 // Returns the additional variables of ratoon-launcher.
 json launcher_variables() {
   namespace env = names::env;
-  return json::array({variable(env::kNoticeFile, std::string(kLauncherPath) + "/notice.json")});
+  return json::array({make_variable(env::kNoticeFile, std::string(kLauncherPath) + "/notice.json")});
 }
 
 json member_variables(const api::TrainingJob& job, const api::Pod& member, const PodSettings& settings) {
@@ -87,20 +88,21 @@ json default_variables(const api::TrainingJob& job, const json& pod_spec, const 
   const auto& policy = job.spec.checkpoint_policy;
   const std::string path = string_field(container, "terminationMessagePath");
   json variables = json::array({
-      variable(env::kTerminationFile, path.empty() ? kTerminationPath : path),
-      variable(env::kMetricsPort, std::to_string(metrics_port_of(container))),
+      make_variable(env::kTerminationFile, path.empty() ? kTerminationPath : path),
+      make_variable(env::kMetricsPort, std::to_string(metrics_port_of(container))),
   });
   if (!api::reports_steps(job.spec))
-    variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
+    variables = json::array({make_variable(env::kMasterPort, std::to_string(names::port::kMaster))});
   auto of_policies = api::trainer_environment(job);
   // Uses the grace period of the pod, which may be longer than that of the checkpoint policy. If the pod has
   // no grace period, Kubernetes and the agent both use 30 seconds.
   if (const auto grace = int_field(pod_spec, "terminationGracePeriodSeconds"))
     of_policies[env::kGraceSeconds] = std::to_string(*grace);
-  for (const auto& [name, value] : of_policies) variables.push_back(variable(name.c_str(), value));
-  if (policy.staging_memory_mib > 0) variables.push_back(variable(env::kStagingFolder, kStagingPath));
+  for (const auto& [name, value] : of_policies) variables.push_back(make_variable(name.c_str(), value));
+  if (policy.staging_memory_mib > 0) variables.push_back(make_variable(env::kStagingFolder, kStagingPath));
   // Without a claim, do not set the save folder: the user's template must mount a volume and set the folder.
-  if (!policy.volume_claim_name.empty()) variables.push_back(variable(env::kSaveFolder, kCheckpointPath));
+  if (!policy.volume_claim_name.empty())
+    variables.push_back(make_variable(env::kSaveFolder, kCheckpointPath));
   return variables;
 }
 
@@ -123,7 +125,7 @@ json merge_environment(const json& identity, const json& habits, const json& of_
 }
 
 // Lets ratoon-launcher start the command.
-void launch_command(json& container) {
+void wrap_command_in_launcher(json& container) {
   json command = json::array({kLauncherFile, "--"});
   for (const auto& word : items_of(container, "command")) command.push_back(word);
   container["command"] = std::move(command);
@@ -168,7 +170,7 @@ json added_container_security(const json& container) {
 void complete_trainer_container(json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
                                 const PodSettings& settings) {
   json& container = pod_spec["containers"][0];
-  if (api::uses_launcher(job.spec)) launch_command(container);
+  if (api::uses_launcher(job.spec)) wrap_command_in_launcher(container);
   if (api::reports_steps(job.spec))
     add_metrics_ports(container, metrics_port_of(container), job.spec.processes_per_node);
   container["env"] =

@@ -160,7 +160,7 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   add_volumes(spec, job, !member.group_rank_assignment, settings);
   const auto excluded = exclude_nodes(spec, shunned, job.meta.uid);
   pack_by(spec, job.spec.topology.pack_by, job.meta.uid);
-  leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
+  tolerate_lost_nodes_for(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // never restarted: its replacement is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);
   return json{

@@ -11,8 +11,8 @@ namespace ratoon::kube {
 
 namespace {
 
-std::map<std::string, std::string> texts_with(const std::set<std::string>& keys,
-                                              const nlohmann::json& texts) {
+std::map<std::string, std::string> select_entries(const std::set<std::string>& keys,
+                                                  const nlohmann::json& texts) {
   std::map<std::string, std::string> found;
   if (!texts.is_object()) return found;
   for (const auto& key : keys)
@@ -50,8 +50,8 @@ Result<api::Node> decode_node(const nlohmann::json& node, const api::NodeFactKey
                 .taints = {},
                 .is_unschedulable = bool_field(spec, "unschedulable"),
                 .is_deleting = !string_field(meta, "deletionTimestamp").empty(),
-                .labels = texts_with(keys.labels, child(meta, "labels")),
-                .annotations = texts_with(keys.annotations, child(meta, "annotations"))};
+                .labels = select_entries(keys.labels, child(meta, "labels")),
+                .annotations = select_entries(keys.annotations, child(meta, "annotations"))};
   if (out.name.empty()) return Error(ErrorKind::kInvalid, "the node has no name");
   for (const auto& taint : items_of(spec, "taints")) {
     if (out.taints.size() == kTaintsMax) break;

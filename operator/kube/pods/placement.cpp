@@ -30,7 +30,7 @@ bool is_tolerated(const json& tolerations, const api::Taint& taint) {
   return false;
 }
 
-bool is_closed_to(const json& pod_spec, const api::NodeToAvoid& node) {
+bool has_untolerated_taint(const json& pod_spec, const api::NodeToAvoid& node) {
   const json& tolerations = items_of(pod_spec, "tolerations");
   return std::ranges::any_of(node.scheduler_avoided_taints,
                              [&](const auto& taint) { return !is_tolerated(tolerations, taint); });
@@ -88,7 +88,7 @@ std::vector<std::string> exclude_nodes(json& pod_spec, const NodesToAvoid& nodes
   std::set<std::string> disliked(nodes.faulty.begin(), nodes.faulty.end());
   std::vector<const api::NodeToAvoid*> excluded;
   for (const auto& node : nodes.avoided) {
-    if (is_closed_to(pod_spec, node)) continue;
+    if (has_untolerated_taint(pod_spec, node)) continue;
     if (node.pods.empty())
       disliked.insert(node.name);
     else
@@ -120,7 +120,7 @@ void pack_by(json& pod_spec, const std::string& label, const std::string& job_ui
   ensure_list(affinity, "preferredDuringSchedulingIgnoredDuringExecution").push_back(term);
 }
 
-void leave_lost_nodes_after(json& pod_spec, std::uint32_t seconds) {
+void tolerate_lost_nodes_for(json& pod_spec, std::uint32_t seconds) {
   json& tolerations = ensure_list(pod_spec, "tolerations");
   for (const char* key : {"node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"}) {
     if (is_tolerated(tolerations, {.key = key, .effect = "NoExecute"})) continue;

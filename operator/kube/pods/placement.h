@@ -34,6 +34,6 @@ void pack_by(nlohmann::json& pod_spec, const std::string& label, const std::stri
 
 // Makes the pod tolerate the two taints of a lost node for `seconds`, unless the user's template tolerates
 // them.
-void leave_lost_nodes_after(nlohmann::json& pod_spec, std::uint32_t seconds);
+void tolerate_lost_nodes_for(nlohmann::json& pod_spec, std::uint32_t seconds);
 
 }  // namespace ratoon::kube

@@ -28,7 +28,7 @@ std::optional<std::uint32_t> number_in_label(const json& labels, std::string_vie
   return static_cast<std::uint32_t>(*value);
 }
 
-std::string label(const json& labels, std::string_view name) {
+std::string read_label(const json& labels, std::string_view name) {
   return string_field(labels, std::string(name).c_str());
 }
 
@@ -37,7 +37,7 @@ std::string label(const json& labels, std::string_view name) {
 std::vector<std::string> read_avoided_nodes(const json& annotations) {
   constexpr std::size_t kNodesMax = 256;
   constexpr std::size_t kNameBytesMax = 253;
-  auto nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
+  auto nodes = split(read_label(annotations, names::annotation::kAvoidedNodes), ',');
   std::erase_if(nodes, [](const std::string& node) { return node.size() > kNameBytesMax; });
   nodes.resize(std::min(nodes.size(), kNodesMax));
   return nodes;
@@ -53,7 +53,7 @@ const json& terminated_state_of(const json& container_status) {
 }
 
 // Finds a container's status by name, because the order may differ from that of the spec.
-const json& status_of(const json& statuses, const std::string& name) {
+const json& find_container_status(const json& statuses, const std::string& name) {
   for (const auto& status : statuses)
     if (string_field(status, "name") == name) return status;
   return null_json();
@@ -74,13 +74,14 @@ const json& find_failed_init(const json& pod) {
   if (string_field(status, "phase") != "Failed") return null_json();
   for (const auto& container : items_of(child(pod, "spec"), "initContainers")) {
     if (!string_field(container, "restartPolicy").empty()) continue;
-    const json& known = status_of(items_of(status, "initContainerStatuses"), string_field(container, "name"));
+    const json& known =
+        find_container_status(items_of(status, "initContainerStatuses"), string_field(container, "name"));
     if (int_field(terminated_state_of(known), "exitCode").value_or(0) != 0) return known;
   }
   return null_json();
 }
 
-const json& condition(const json& status, std::string_view type) {
+const json& find_condition(const json& status, std::string_view type) {
   for (const auto& item : items_of(status, "conditions"))
     if (string_field(item, "type") == type) return item;
   return null_json();
@@ -101,7 +102,7 @@ bool is_platform_reason(const std::string& reason) {
 }
 
 bool is_evicted(const json& status, const json& terminated, api::PodPhase phase) {
-  if (string_field(condition(status, "DisruptionTarget"), "status") == "True") return true;
+  if (string_field(find_condition(status, "DisruptionTarget"), "status") == "True") return true;
   return phase == api::PodPhase::kFailed && (is_platform_reason(string_field(status, "reason")) ||
                                              is_platform_reason(string_field(terminated, "reason")));
 }
@@ -121,7 +122,7 @@ bool has_any_container_started(const json& status) {
 std::optional<WallTime> pending_since(const json& document) {
   const json& status = child(document, "status");
   if (has_any_container_started(status)) return std::nullopt;
-  const json& scheduled = condition(status, "PodScheduled");
+  const json& scheduled = find_condition(status, "PodScheduled");
   const auto placed = string_field(scheduled, "status") == "True"
                           ? parse_rfc3339(string_field(scheduled, "lastTransitionTime"))
                           : std::nullopt;
@@ -147,7 +148,7 @@ std::string find_rejection(const json& status) {
 }
 
 std::vector<std::string> end_reasons(const json& status, const json& terminated) {
-  const json& target = condition(status, "DisruptionTarget");
+  const json& target = find_condition(status, "DisruptionTarget");
   std::vector<std::string> reasons;
   for (const std::string& reason :
        {string_field(target, "status") == "True" ? string_field(target, "reason") : std::string(),
@@ -160,7 +161,7 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
 
 // Returns kubelet's reason for the first container that it cannot start. Ignores containers that only wait
 // for earlier containers or for their image.
-std::string find_unstarted(const json& status) {
+std::string find_unstarted_reason(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     for (const auto& container : items_of(status, list)) {
       const json& waiting = child(child(container, "state"), "waiting");
@@ -222,15 +223,16 @@ void read_completion_record(const std::string& message, api::Pod& pod) {
 void read_pod_end(const json& document, api::Pod& pod) {
   const json& status = child(document, "status");
   const std::string trainer = trainer_container_name(document);
-  const json& own_end = terminated_state_of(status_of(items_of(status, "containerStatuses"), trainer));
+  const json& own_end =
+      terminated_state_of(find_container_status(items_of(status, "containerStatuses"), trainer));
   pod.exit_code = exit_code_of(own_end);
   pod.phase = phase_of(status, pod.exit_code, !pod.node.empty());
   pod.has_running_sidecars = pod.has_ended() && is_any_sidecar_running(status, trainer);
   const json& failed_init = own_end.is_object() ? null_json() : find_failed_init(document);
-  pod.failed_init = string_field(failed_init, "name");
-  if (!pod.failed_init.empty()) pod.exit_code = exit_code_of(terminated_state_of(failed_init));
-  const json& terminated = pod.failed_init.empty() ? own_end : terminated_state_of(failed_init);
-  if (pod.failed_init.empty()) read_completion_record(string_field(own_end, "message"), pod);
+  pod.failed_init_container = string_field(failed_init, "name");
+  if (!pod.failed_init_container.empty()) pod.exit_code = exit_code_of(terminated_state_of(failed_init));
+  const json& terminated = pod.failed_init_container.empty() ? own_end : terminated_state_of(failed_init);
+  if (pod.failed_init_container.empty()) read_completion_record(string_field(own_end, "message"), pod);
   record_last_output(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated, pod.phase);
   pod.kubelet_rejection = find_rejection(status);
@@ -268,7 +270,7 @@ std::string owning_job_name(const json& object) {
 }
 
 std::string trainer_container_name(const json& pod) {
-  std::string told = label(child(child(pod, "metadata"), "annotations"), kTrainerContainerAnnotation);
+  std::string told = read_label(child(child(pod, "metadata"), "annotations"), kTrainerContainerAnnotation);
   if (!told.empty()) return told;
   const json& containers = items_of(child(pod, "spec"), "containers");
   return containers.empty() ? "" : string_field(containers.front(), "name");
@@ -288,7 +290,7 @@ Result<MemberPod> decode_pod(const json& document) {
   api::Pod& pod = out.pod;
   pod.name = string_field(meta, "name");
   pod.uid = string_field(meta, "uid");
-  pod.role = label(labels, names::label::kRole);
+  pod.role = read_label(labels, names::label::kRole);
   const auto index = number_in_label(labels, names::label::kIndex);
   const auto incarnation = number_in_label(labels, names::label::kIncarnation);
   const bool is_member = !out.name_space.empty() && !pod.name.empty() && !pod.uid.empty() &&
@@ -308,17 +310,17 @@ Result<MemberPod> decode_pod(const json& document) {
       string_field(meta, "deletionTimestamp"));  // the end of the grace period, not its beginning
   read_pod_end(document, pod);
   if (pod.phase == api::PodPhase::kPending) {
-    pod.unstarted_reason = find_unstarted(status);
+    pod.unstarted_reason = find_unstarted_reason(status);
     pod.pending_since = pending_since(document);
   }
   pod.scheduler = string_field(child(document, "spec"), "schedulerName");
   const json& annotations = child(meta, "annotations");
   if (pod.node.empty()) pod.avoided_nodes = read_avoided_nodes(annotations);
-  pod.rank0_pod_uid = label(annotations, kMasterPodAnnotation);
+  pod.rank0_pod_uid = read_label(annotations, kMasterPodAnnotation);
   pod.agent = find_agent(document);
-  if (pod.node.empty() && string_field(condition(status, "PodScheduled"), "status") == "False")
+  if (pod.node.empty() && string_field(find_condition(status, "PodScheduled"), "status") == "False")
     pod.unplaced_reason =
-        cut_text(string_field(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
+        cut_text(string_field(find_condition(status, "PodScheduled"), "message"), kReasonBytesMax);
   return out;
 }
 

@@ -17,7 +17,7 @@ constexpr int kMessageDepthMax = 4;
 constexpr std::size_t kTargetBytesMax = 512;
 constexpr std::size_t kMessageTextBytesMax = 4096;
 // A message of this length fits into kControlBytesMax, even if each of its bytes is escaped as two bytes.
-constexpr std::size_t kSaidBytesMax = 4000;
+constexpr std::size_t kReplyMessageBytesMax = 4000;
 
 using Kind = ControlRequest::Kind;
 constexpr std::array<std::pair<std::string_view, Kind>, 4> kCommands = {{{"kill", Kind::kKill},
@@ -47,7 +47,8 @@ std::string encode(const ControlRequest& request) {
 }
 
 std::string encode(const ControlReply& reply) {
-  return dump({{"done", reply.is_done}, {"message", cut_text(printable(reply.message), kSaidBytesMax)}});
+  return dump(
+      {{"done", reply.is_done}, {"message", cut_text(printable(reply.message), kReplyMessageBytesMax)}});
 }
 
 Result<ControlRequest> decode_control_request(std::string_view text) {

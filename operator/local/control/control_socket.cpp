@@ -79,8 +79,8 @@ Result<ControlSocket> ControlSocket::open(const fs::path& folder, DiskWriter& di
 }
 
 ControlSocket::~ControlSocket() {
-  if (!folder_.is_open()) return;
-  disk_.add([folder = std::make_shared<UniqueFd>(std::move(folder_))] {
+  if (!folder_fd_.is_open()) return;
+  disk_.add([folder = std::make_shared<UniqueFd>(std::move(folder_fd_))] {
     ::unlinkat(folder->get(), kSocketFileName, 0);
   });
 }

@@ -38,12 +38,15 @@ class ControlSocket {
 
  private:
   ControlSocket(UniqueFd folder, UniqueFd listener, UniqueFd waiting, DiskWriter& disk)
-      : disk_(disk), folder_(std::move(folder)), listener_(std::move(listener)), epoll_(std::move(waiting)) {}
+      : disk_(disk),
+        folder_fd_(std::move(folder)),
+        listener_(std::move(listener)),
+        epoll_(std::move(waiting)) {}
 
   void accept_connections();
 
   DiskWriter& disk_;
-  UniqueFd folder_;
+  UniqueFd folder_fd_;
   UniqueFd listener_;
   UniqueFd epoll_;                     // epoll over the listener and connections without a request yet
   std::vector<UniqueFd> connections_;  // limited in number: one more drops the oldest connection

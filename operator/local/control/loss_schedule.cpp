@@ -79,7 +79,7 @@ std::vector<LossSchedule::DueNodeEvent> LossSchedule::take_due_events(
   for (; trace_events_returned_ < plan_.trace.size() && time_of(plan_.trace[trace_events_returned_]) <= now;
        ++trace_events_returned_) {
     const TraceEvent& event = plan_.trace[trace_events_returned_];
-    due.push_back({.node = event.node, .is_added = event.is_added, .asked_by = "trace"});
+    due.push_back({.node = event.node, .is_added = event.is_added, .source = "trace"});
   }
   if (!plan_.every) return due;
   // If `ratoon run` stalled for some time, it skips the losses that were due in this time.

@@ -44,7 +44,7 @@ class LossSchedule {
   struct DueNodeEvent {
     std::string node;
     bool is_added = false;
-    const char* asked_by = "every";  // or "trace"
+    const char* source = "every";  // or "trace"
   };
   // Returns events that are due and that no earlier call returned. `occupied`: the nodes that have members.
   [[nodiscard]] std::vector<DueNodeEvent> take_due_events(Timestamp now,

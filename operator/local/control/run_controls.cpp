@@ -64,7 +64,7 @@ void RunControls::follow_schedule() {
       came.push_back(due.node);
     } else {
       // Ignore an error of reclaim(): the node was removed before, for example by `ratoon reclaim`.
-      static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.asked_by));
+      static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.source));
     }
   }
   if (!came.empty()) print_(join_names(came) + (came.size() == 1 ? " has come" : " have come"));

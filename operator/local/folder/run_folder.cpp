@@ -181,7 +181,7 @@ Result<std::string> RunFolder::job_uid() const {
   const std::string uid = text ? text->substr(0, text->find('\n')) : "";
   const std::uint64_t mark = folder_inode_hash(folder_);
   if (is_identity(uid) && identity_of_folder(uid, mark) == uid) return uid;
-  auto drawn = draw_identity(mark);
+  auto drawn = make_random_identity(mark);
   if (!drawn) return drawn;
   if (auto saved = save_file_atomically(path, *drawn + "\n", {.mode = kFileMode}); !saved)
     return saved.error();

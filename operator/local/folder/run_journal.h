@@ -38,7 +38,7 @@ class RunJournal {
   nlohmann::json requested_losses_ = nlohmann::json::array();
   ProgressRate progress_rate_;
   Attempt attempt_{0};
-  std::optional<Outlook> outlook_;
+  std::optional<ProgressEstimate> outlook_;
 };
 
 }  // namespace ratoon::local

@@ -33,13 +33,13 @@ class StatusFile {
     Duration first_and_last_write = kHungWriteTimeout;
   };
   // Begins to write the document on another thread.
-  using Write = std::function<std::future<Result<void>>(const nlohmann::json& document)>;
+  using BeginWrite = std::function<std::future<Result<void>>(const nlohmann::json& document)>;
   using Report = std::function<void(const std::string& sentence)>;
 
   // `path` is for messages.
-  StatusFile(std::string path, Write write, Report say, Timeouts timeouts)
+  StatusFile(std::string path, BeginWrite write, Report say, Timeouts timeouts)
       : path_(std::move(path)), write_(std::move(write)), report_(std::move(say)), timeouts_(timeouts) {}
-  StatusFile(std::string path, Write write, Report say)
+  StatusFile(std::string path, BeginWrite write, Report say)
       : StatusFile(std::move(path), std::move(write), std::move(say), Timeouts()) {}
 
   // Returns an error only if the run's very first write fails. Reports later errors once, and the next call
@@ -65,7 +65,7 @@ class StatusFile {
   [[nodiscard]] Result<void> hung_write_error() const;
 
   const std::string path_;
-  const Write write_;
+  const BeginWrite write_;
   const Report report_;
   const Timeouts timeouts_;
   std::optional<PendingWrite> pending_;

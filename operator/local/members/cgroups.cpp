@@ -154,10 +154,9 @@ void Cgroups::swap(Cgroups& other) noexcept {
   std::swap(former_cgroup_, other.former_cgroup_);
 }
 
-Result<std::vector<std::string>> Cgroups::confine(const std::string& member,
-                                                  const api::ResourceLimits& limits,
-                                                  std::vector<std::string> command,
-                                                  const std::vector<std::string>& variables) const {
+Result<std::vector<std::string>> Cgroups::make_confined_command(
+    const std::string& member, const api::ResourceLimits& limits, std::vector<std::string> command,
+    const std::vector<std::string>& variables) const {
   std::vector<std::string> procs_files;
   for (const auto& branch : run_cgroups_) {
     if (!is_limited(limits, branch.controller)) continue;

@@ -38,7 +38,7 @@ class Cgroups {
 
   // Returns a command that runs `command` within the member's limits, if the kernel enforces them.
   // `variables` (NAME=VALUE) are the complete environment of the command.
-  [[nodiscard]] Result<std::vector<std::string>> confine(
+  [[nodiscard]] Result<std::vector<std::string>> make_confined_command(
       const std::string& member, const api::ResourceLimits& limits, std::vector<std::string> command,
       const std::vector<std::string>& variables = {}) const;
   // Returns whether the kernel killed a process of the member because the member reached its memory limit.

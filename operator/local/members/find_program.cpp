@@ -15,7 +15,7 @@ Result<std::string> find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   const bool has_folder = name.find('/') != std::string::npos;
   const std::vector<std::string> folders =
-      has_folder ? std::vector<std::string>{""} : split(path == nullptr ? kPathOfSystem : path, ':');
+      has_folder ? std::vector<std::string>{""} : split(path == nullptr ? kDefaultSearchPath : path, ':');
   int problem = ENOENT;
   for (const auto& folder : folders) {
     const fs::path program = fs::path(folder) / name;

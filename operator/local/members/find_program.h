@@ -8,7 +8,7 @@
 namespace ratoon::local {
 
 // The folders in which the system searches if there is no $PATH.
-inline constexpr const char* kPathOfSystem = "/bin:/usr/bin";
+inline constexpr const char* kDefaultSearchPath = "/bin:/usr/bin";
 
 // Searches like posix_spawnp(): a name with a slash is a path; otherwise the first executable file in $PATH
 // counts. If there is no such program, returns the same error as a start of the program.

@@ -70,8 +70,8 @@ Result<void> LocalCluster::create(api::Pod pod) {
 
 Result<ProcessGroup> LocalCluster::launch(const api::Pod& pod) const {
   MemberLaunchPlan plan = planner_(pod);
-  auto command = cgroups_.confine(pod.name, plan.limits, std::move(plan.command),
-                                  environment_with(plan.environments.front()));
+  auto command = cgroups_.make_confined_command(pod.name, plan.limits, std::move(plan.command),
+                                                environment_with(plan.environments.front()));
   if (!command) return command.error();
   plan.command = *std::move(command);
   return ProcessGroup::launch(plan);

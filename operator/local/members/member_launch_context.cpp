@@ -62,7 +62,7 @@ Result<std::optional<std::string>> MemberLaunchContext::prepare(const RunFolder&
   if (policy.staging_memory_mib == 0) return sentence;
   auto staging = StagingFolder::open(StagingFolder::kMemoryRoot, folder.path());
   if (staging)
-    staging_ = *std::move(staging);
+    staging_folder_ = *std::move(staging);
   else
     sentence = "members stage checkpoints in their own memory and lose them when they end: " +
                staging.error().message();
@@ -76,19 +76,20 @@ Result<void> MemberLaunchContext::authenticate(std::string_view shown) const {
 
 MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const api::Pod& pod,
                                            const RunFolder& folder, const Ports& ports) const {
-  return plan_member(job, pod,
-                     {.coordinator_port = ports.coordinator,
-                      .group_port = ports.group,
-                      .metrics_port = ports.metrics,
-                      .run_began = run_began_,
-                      .job_uid = job_uid_,
-                      .token_file = folder.token_path(),
-                      .save_folder = save_folder_.empty() ? folder.checkpoints_path() : save_folder_,
-                      .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
-                      .log_file = folder.log_path(pod.name),
-                      .lifeline_fd = lifeline_read_end_.get(),
-                      .staging_memory_mib = shares_memory_ ? share_of_memory_mib(job) : 0,
-                      .devices = devices_});
+  return plan_member(
+      job, pod,
+      {.coordinator_port = ports.coordinator,
+       .master_port = ports.group,
+       .metrics_port = ports.metrics,
+       .run_began = run_began_,
+       .job_uid = job_uid_,
+       .token_file = folder.token_path(),
+       .save_folder = save_folder_.empty() ? folder.checkpoints_path() : save_folder_,
+       .staging_folder = staging_folder_ ? std::optional(staging_folder_->path()) : std::nullopt,
+       .log_file = folder.log_path(pod.name),
+       .lifeline_fd = lifeline_read_end_.get(),
+       .staging_memory_mib = shares_memory_ ? share_of_memory_mib(job) : 0,
+       .devices = devices_});
 }
 
 }  // namespace ratoon::local

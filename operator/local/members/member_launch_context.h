@@ -45,7 +45,8 @@ class MemberLaunchContext {
   // Sets where members save if their command lines do not name a folder (empty: in the run's folder), and the
   // GPUs that are dealt to the processes in turn (empty: each process sees all GPUs).
   // `shares_memory`: each process gets its share of this machine's memory for staging.
-  void set_places(std::filesystem::path save_folder, std::vector<std::string> devices, bool shares_memory) {
+  void set_folder_and_devices(std::filesystem::path save_folder, std::vector<std::string> devices,
+                              bool shares_memory) {
     save_folder_ = std::move(save_folder);
     devices_ = std::move(devices);
     shares_memory_ = shares_memory;
@@ -63,7 +64,7 @@ class MemberLaunchContext {
   UniqueFd lifeline_read_end_;   // members inherit it and read its end of file when the runner is gone
   UniqueFd lifeline_write_end_;  // only the runner has it
   std::string job_uid_;
-  std::optional<StagingFolder> staging_;
+  std::optional<StagingFolder> staging_folder_;
   std::filesystem::path save_folder_{};  // empty: in the run's folder
   std::vector<std::string> devices_{};
   bool shares_memory_ = true;

@@ -55,7 +55,7 @@ api::VariableMap common_environment(const api::TrainingJob& job, const api::Role
   if (inputs.staging_memory_mib != 0)
     common.try_emplace(env::kStagingMemoryMib, std::to_string(inputs.staging_memory_mib));
   if (inputs.staging_folder) common[env::kStagingFolder] = inputs.staging_folder->string();
-  if (pod.group_rank_assignment) common[env::kMasterPort] = std::to_string(inputs.group_port);
+  if (pod.group_rank_assignment) common[env::kMasterPort] = std::to_string(inputs.master_port);
   common = api::expand_environment(role.environment, std::move(common));
   for (const auto& [name, value] : place) common[name] = value;
   return common;

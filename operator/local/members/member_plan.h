@@ -16,7 +16,7 @@ namespace ratoon::local {
 // The files, ports and settings of a run that its members use.
 struct MemberLaunchInputs {
   std::uint16_t coordinator_port = 0;
-  std::uint16_t group_port = 0;    // the master port of members without the agent
+  std::uint16_t master_port = 0;   // the master port of members without the agent
   std::uint16_t metrics_port = 0;  // of the member's first process; 0: as the container's `env` has it
   std::string run_began{};         // the run's start, in seconds since 1970
   std::string job_uid{};           // the job's identity

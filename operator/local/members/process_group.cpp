@@ -112,7 +112,7 @@ Result<ProcessGroup> ProcessGroup::launch(const MemberLaunchPlan& plan) {
       return pid.error();
     }
     if (group.group_id_ == 0) group.group_id_ = *pid;
-    group.running_.push_back(*pid);
+    group.running_pids_.push_back(*pid);
   }
   if (lifeline.is_open()) kill_group_when_closed(lifeline.get(), group.group_id_);
   return group;
@@ -125,15 +125,15 @@ void ProcessGroup::reap() {
     return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == pid;
   };
-  if (std::all_of(running_.begin(), running_.end(), has_ended)) kill();
-  std::erase_if(running_, [&](pid_t pid) {
+  if (std::all_of(running_pids_.begin(), running_pids_.end(), has_ended)) kill();
+  std::erase_if(running_pids_, [&](pid_t pid) {
     int status = 0;
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
     if (ended == pid && status != 0 && !first_failure_) first_failure_ = exit_code_of(status);
     return true;
   });
-  if (first_failure_ && !running_.empty() && !is_interrupted_) kill();
+  if (first_failure_ && !running_pids_.empty() && !is_interrupted_) kill();
 }
 
 void ProcessGroup::interrupt() {
@@ -143,7 +143,7 @@ void ProcessGroup::interrupt() {
 
 void ProcessGroup::terminate() {
   is_interrupted_ = true;
-  for (const pid_t pid : running_) ::kill(pid, SIGTERM);  // not reaped yet, so its number is not reused
+  for (const pid_t pid : running_pids_) ::kill(pid, SIGTERM);  // not reaped yet, so its number is not reused
 }
 
 void ProcessGroup::kill() const {
@@ -153,7 +153,7 @@ void ProcessGroup::kill() const {
 void ProcessGroup::send(int signal) const {
   // While at least one process has not been reaped, the group's number cannot be reused, so the signal cannot
   // reach another group.
-  if (group_id_ > 0 && !running_.empty()) ::kill(-group_id_, signal);
+  if (group_id_ > 0 && !running_pids_.empty()) ::kill(-group_id_, signal);
 }
 
 }  // namespace ratoon::local

@@ -46,15 +46,15 @@ class ProcessGroup {
   // process gets the signal. After terminate(), reap() acts as after interrupt().
   void terminate();
 
-  [[nodiscard]] bool has_ended() const { return running_.empty(); }
+  [[nodiscard]] bool has_ended() const { return running_pids_.empty(); }
   // Returns the member's exit code after its end: 0 if all processes exited with 0, else the code of the
   // first process that did not (128 + n after signal n).
   [[nodiscard]] int exit_code() const { return first_failure_.value_or(0); }
-  [[nodiscard]] const std::vector<pid_t>& running_pids() const { return running_; }
+  [[nodiscard]] const std::vector<pid_t>& running_pids() const { return running_pids_; }
 
  private:
   pid_t group_id_ = 0;
-  std::vector<pid_t> running_;
+  std::vector<pid_t> running_pids_;
   std::optional<int> first_failure_;
   bool is_interrupted_ = false;
 };

@@ -50,7 +50,7 @@ Result<json> parse_reply(std::string_view body) {
   if (count_values(body) > kReplyValuesMax)
     return Error(ErrorKind::kInvalid,
                  "the reply has more than " + std::to_string(kReplyValuesMax) + " values");
-  return parse_json_without(kube::kManagedFieldsKey, body, kReplyBytesMax, kJsonDepthMax);
+  return parse_json_without_list(kube::kManagedFieldsKey, body, kReplyBytesMax, kJsonDepthMax);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ Result<http::ResponseHead> CaReloadingTransport::stream(const http::Request& req
 }
 
 std::shared_ptr<http::HttpTransport> CaReloadingTransport::current_transport() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Timestamp now = clock_.now();
   if (now - ca_read_at_ < kCaReloadInterval) return transport_;
   ca_read_at_ = now;

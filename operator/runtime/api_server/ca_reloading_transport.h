@@ -5,10 +5,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 #include "base/http/transport.h"
 
 namespace ratoon::runtime {
@@ -28,10 +28,10 @@ class CaReloadingTransport final : public http::HttpTransport {
 
   const std::string ca_file_;
   const Clock& clock_;
-  std::mutex mutex_;
-  http::TransportOptions options_;  // guarded by mutex_, as are those below
-  std::shared_ptr<http::HttpTransport> transport_;
-  Timestamp ca_read_at_;
+  Mutex mutex_;
+  http::TransportOptions options_ RATOON_GUARDED_BY(mutex_);
+  std::shared_ptr<http::HttpTransport> transport_ RATOON_GUARDED_BY(mutex_);
+  Timestamp ca_read_at_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::runtime

@@ -24,15 +24,18 @@ Result<kube::PluginCredential> fetch_credential(const kube::CredentialPlugin& pl
 
 PluginCredentials::PluginCredentials(kube::CredentialPlugin plugin, kube::PluginCredential first,
                                      const Clock& clock, RunProgram run)
-    : plugin_(std::move(plugin)), clock_(clock), run_(std::move(run)), credential_(std::move(first)) {}
+    : plugin_(std::move(plugin)),
+      clock_(clock),
+      run_program_(std::move(run)),
+      credential_(std::move(first)) {}
 
 Result<std::string> PluginCredentials::token() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool is_over =
       credential_.expires_at &&
       clock_.wall_now().since_epoch >= credential_.expires_at->since_epoch - kRefreshBeforeExpiry;
   if (!is_over && !is_refused_) return credential_.token;
-  auto fetched = fetch_credential(plugin_, run_);
+  auto fetched = fetch_credential(plugin_, run_program_);
   if (!fetched) return fetched.error();
   is_refused_ = false;
   credential_ = *std::move(fetched);
@@ -40,7 +43,7 @@ Result<std::string> PluginCredentials::token() {
 }
 
 void PluginCredentials::mark_refused(const std::string& token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (token == credential_.token) is_refused_ = true;
 }
 

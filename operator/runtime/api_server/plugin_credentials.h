@@ -5,12 +5,12 @@
 // Thread contract: any thread may call its methods; one thread runs the plugin, and other callers wait.
 #pragma once
 
-#include <mutex>
 #include <string>
 
 #include <ratoon/result.h>
 
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 #include "operator/kube/access/api_server_access.h"
 #include "operator/runtime/api_server/run_program.h"
 
@@ -36,10 +36,10 @@ class PluginCredentials {
  private:
   const kube::CredentialPlugin plugin_;
   const Clock& clock_;
-  const RunProgram run_;
-  std::mutex mutex_;
-  kube::PluginCredential credential_;  // guarded by mutex_
-  bool is_refused_ = false;            // guarded by mutex_
+  const RunProgram run_program_;
+  Mutex mutex_;
+  kube::PluginCredential credential_ RATOON_GUARDED_BY(mutex_);
+  bool is_refused_ RATOON_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ratoon::runtime

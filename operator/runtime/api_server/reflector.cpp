@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 #include "operator/kube/api_failure.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/metadata.h"
@@ -77,19 +77,19 @@ void Reflector::start() {
 }
 
 std::optional<Timestamp> Reflector::behind_since() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Duration watch_max = std::chrono::seconds(options_.watch_seconds) * 2 + options_.watch_timeout_margin;
   if (is_failing_ || clock_.now() - last_contact_at_ > watch_max) return last_contact_at_;
   return std::nullopt;
 }
 
 std::optional<Error> Reflector::trouble() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return last_error_;
 }
 
 void Reflector::note_contact() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_contact_at_ = clock_.now();
   is_failing_ = false;
   last_error_.reset();
@@ -103,14 +103,14 @@ Duration Reflector::next_pause() {
 void Reflector::relist() {
   is_relist_requested_ = true;
   is_synced_ = false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   step_stop_.request_stop();
 }
 
 Result<void> Reflector::list_or_watch(const std::stop_token& stop) {
   std::stop_source own;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     step_stop_ = own;
     if (is_relist_requested_.exchange(false)) resource_version_.clear();
   }
@@ -124,7 +124,7 @@ Duration Reflector::step(const std::stop_token& stop) {
   const Result<void> done = list_or_watch(stop);
   if (done || stop.stop_requested() || is_relist_requested_) return Duration::zero();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_failing_ = true;
     last_error_ = done.error();
   }

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/threads/mutex.h"
 #include "operator/kube/request.h"
 #include "operator/kube/watch_decoder.h"
 #include "operator/runtime/api_server/api_client.h"
@@ -102,11 +102,11 @@ class Reflector {
 
   std::atomic<bool> is_synced_{false};
   std::atomic<bool> is_relist_requested_{false};
-  mutable std::mutex mutex_;
-  Timestamp last_contact_at_;        // guarded by mutex_
-  bool is_failing_ = true;           // guarded by mutex_
-  std::optional<Error> last_error_;  // guarded by mutex_
-  std::stop_source step_stop_;       // guarded by mutex_; of the current list or watch
+  mutable Mutex mutex_;
+  Timestamp last_contact_at_ RATOON_GUARDED_BY(mutex_);
+  bool is_failing_ RATOON_GUARDED_BY(mutex_) = true;
+  std::optional<Error> last_error_ RATOON_GUARDED_BY(mutex_);
+  std::stop_source step_stop_ RATOON_GUARDED_BY(mutex_);  // of the current list or watch
   std::jthread thread_;
 };
 

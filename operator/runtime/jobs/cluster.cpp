@@ -2,12 +2,12 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <stop_token>
 
 #include <ratoon/counter_random.h>
 
 #include "base/contract/names.h"
+#include "base/core/threads/mutex.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/patch.h"
 #include "operator/runtime/api_server/api_client.h"
@@ -16,7 +16,7 @@
 #include "operator/runtime/jobs/event_writer.h"
 #include "operator/runtime/jobs/job_cache_sinks.h"
 #include "operator/runtime/jobs/pruned_fields.h"
-#include "operator/runtime/scheduling/asked_pauses.h"
+#include "operator/runtime/scheduling/requested_pauses.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -103,17 +103,17 @@ struct Cluster::Parts {
   }
 
   [[nodiscard]] PodSettings pod_settings() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return settings;
   }
 
   const Clock& clock;
   const Logger log;
-  std::mutex mutex;
-  PodSettings settings;       // guarded by mutex
+  Mutex mutex;
+  PodSettings settings RATOON_GUARDED_BY(mutex);
   std::stop_source stopping;  // of calls
   ApiClient client;
-  AskedPauses pauses;
+  RequestedPauses pauses;
   PrunedFields pruned{clock, log};
   JobCache cache;
   JobSink jobs{cache};
@@ -229,14 +229,15 @@ Result<void> Cluster::write_status(const api::TrainingJob& job) {
   if (patch.empty()) return {};
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  const auto reply = parts_->call(key_of(job), kube::patch_status(target, job.meta.resource_version, patch));
+  const auto reply =
+      parts_->call(key_of(job), kube::make_status_patch_request(target, job.meta.resource_version, patch));
   if (!reply) return reply.error().with_context("writing the status of " + job.meta.name);
   parts_->pruned.record_pruned(wanted, kube::child(*reply, "status"));
   parts_->cache.put_written_job(*reply);
   return {};
 }
 
-Result<std::optional<core::VolumeClaim>> Cluster::read_claim(const api::TrainingJob& job) {
+Result<std::optional<core::VolumeClaim>> Cluster::read_volume_claim(const api::TrainingJob& job) {
   const std::string& name = job.spec.checkpoint_policy.volume_claim_name;
   const kube::ObjectReference target{
       .resource = kube::kClaims, .name_space = job.meta.name_space, .name = name};
@@ -257,9 +258,9 @@ Result<void> Cluster::write_invalid_condition(const UnreadableJob& job) {
   if (!conditions) return {};
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  const auto reply =
-      parts_->call({.name_space = job.meta.name_space, .name = job.meta.name},
-                   kube::patch_status(target, job.meta.resource_version, {{"conditions", *conditions}}));
+  const auto reply = parts_->call(
+      {.name_space = job.meta.name_space, .name = job.meta.name},
+      kube::make_status_patch_request(target, job.meta.resource_version, {{"conditions", *conditions}}));
   if (!reply)
     return reply.error().with_context("writing to the status why " + job.meta.name + " is not served");
   parts_->cache.put_written_job(*reply);
@@ -365,7 +366,7 @@ void Cluster::emit_event(const api::TrainingJob& job, const core::EmitEvent& act
 }
 
 void Cluster::trust_coordinator_ca(std::string coordinator_ca) {
-  const std::lock_guard lock(parts_->mutex);
+  const MutexLock lock(parts_->mutex);
   parts_->settings.coordinator_ca = std::move(coordinator_ca);
 }
 

@@ -85,7 +85,7 @@ class Cluster {
   [[nodiscard]] std::optional<Timestamp> retry_after_end(const JobKey& job) const;
 
   // Reads the job's volume claim from the API server itself; returns nothing if it does not exist.
-  [[nodiscard]] Result<std::optional<core::VolumeClaim>> read_claim(const api::TrainingJob& job);
+  [[nodiscard]] Result<std::optional<core::VolumeClaim>> read_volume_claim(const api::TrainingJob& job);
   // Writes the complaint into a condition of the job, and changes nothing else. Sends nothing if the job
   // already has the condition with the same complaint.
   [[nodiscard]] Result<void> write_invalid_condition(const UnreadableJob& job);

@@ -17,7 +17,7 @@ void EventFilter::refill_write_budget(Job& job, Timestamp now) {
 void EventFilter::forget_old(Group& group, Timestamp now) {
   const auto is_old = [&](const Series& series) { return now - series.last > kForgetAfter; };
   std::erase_if(group.series_by_text, [&](const auto& item) { return is_old(item.second); });
-  if (group.overflow && is_old(*group.overflow)) group.overflow.reset();
+  if (group.shared_series && is_old(*group.shared_series)) group.shared_series.reset();
 }
 
 // Returns the series that counts the message: the series of its text or, beyond the limit, the series that
@@ -25,11 +25,11 @@ void EventFilter::forget_old(Group& group, Timestamp now) {
 EventFilter::Series& EventFilter::event_series_of(Group& group, const std::string& text, bool may_write) {
   if (const auto known = group.series_by_text.find(text); known != group.series_by_text.end())
     return known->second;
-  const bool has_unreported = group.overflow && group.overflow->has_unreported;
+  const bool has_unreported = group.shared_series && group.shared_series->has_unreported;
   if (may_write && !has_unreported && group.series_by_text.size() < kMessagesPerReasonMax)
     return group.series_by_text[text];
-  if (!group.overflow) group.overflow = Series{};
-  return *group.overflow;
+  if (!group.shared_series) group.shared_series = Series{};
+  return *group.shared_series;
 }
 
 void EventFilter::forget_old_jobs(Timestamp now) {
@@ -39,7 +39,7 @@ void EventFilter::forget_old_jobs(Timestamp now) {
     refill_write_budget(job, now);
     for (auto& [reason, group] : job.groups) forget_old(group, now);
     std::erase_if(job.groups, [](const auto& item) {
-      return item.second.series_by_text.empty() && !item.second.overflow;
+      return item.second.series_by_text.empty() && !item.second.shared_series;
     });
   }
   std::erase_if(jobs_, [](const auto& item) {
@@ -65,7 +65,7 @@ std::optional<EventWrite> EventFilter::event_to_write(const std::string& job_uid
   series.has_unreported = !may_write;
   std::optional<EventWrite> order;
   if (may_write) {
-    const bool is_rest = group.overflow && &series == &*group.overflow;
+    const bool is_rest = group.shared_series && &series == &*group.shared_series;
     order = EventWrite{.name = series.name.empty() ? name : series.name,
                        .is_new = series.name.empty(),
                        .note = (is_rest && series.count > 1 ? "(the newest of several) " : "") + text.message,

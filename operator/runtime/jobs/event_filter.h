@@ -55,7 +55,7 @@ class EventFilter {
   };
   struct Group {  // of one reason
     std::map<std::string, Series> series_by_text;
-    std::optional<Series> overflow;
+    std::optional<Series> shared_series;
     std::optional<Timestamp> last_written_at;
   };
   using Reason = std::pair<bool, std::string>;  // whether it is a warning, and the reason

@@ -28,25 +28,26 @@ void EventWriter::start() {
 }
 
 void EventWriter::step(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (write_next(lock, stop)) {
   }
 }
 
 void EventWriter::emit(const api::ObjectMeta& job, kube::EventText text) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     queue_.push(job.name_space, {.job = job, .text = std::move(text), .time = clock_.wall_now()});
-    ++emitted_;
+    ++emitted_count_;
   }
   event_added_.notify_one();
 }
 
 void EventWriter::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     if (write_next(lock, stop)) continue;
-    const auto is_news = [this, seen = emitted_] { return emitted_ != seen; };
+    const auto is_news = [this, seen = emitted_count_]()
+                             RATOON_REQUIRES(mutex_) { return emitted_count_ != seen; };
     if (queue_.is_empty())
       event_added_.wait(lock, stop, is_news);
     else
@@ -54,11 +55,11 @@ void EventWriter::run(const std::stop_token& stop) {
   }
 }
 
-bool EventWriter::write_next(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+bool EventWriter::write_next(MutexLock& lock, const std::stop_token& stop) {
   const Timestamp began = clock_.now();
   std::erase_if(backoff_ends_, [began](const auto& item) { return item.second <= began; });
-  auto next =
-      queue_.take([this](const std::string& name_space) { return !backoff_ends_.contains(name_space); });
+  auto next = queue_.take([this](const std::string& name_space)
+                              RATOON_REQUIRES(mutex_) { return !backoff_ends_.contains(name_space); });
   if (!next) return false;
   lock.unlock();
   std::optional<Duration> asked;
@@ -100,9 +101,9 @@ Result<void> EventWriter::write(QueuedEvent& news, const std::stop_token& stop,
   if (!order.is_new) {
     const kube::ObjectReference known{
         .resource = kube::kCoreEvents, .name_space = news.job.name_space, .name = order.name};
-    auto patched =
-        call(kube::merge_patch(known, kube::make_event_repeat_patch(order.note, order.count, news.time)),
-             stop, asked);
+    auto patched = call(
+        kube::make_patch_request(known, kube::make_event_repeat_patch(order.note, order.count, news.time)),
+        stop, asked);
     if (patched || patched.error().kind() != ErrorKind::kNotFound) return patched;
     // The event has expired or was never written, so create it again under the same name.
   }

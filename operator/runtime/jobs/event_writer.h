@@ -7,20 +7,19 @@
 // the API server asks for a pause, the event is written after the pause, and other namespaces do not wait.
 #pragma once
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/threads/condition_variable.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/objects/event.h"
 #include "operator/runtime/api_server/api_client.h"
 #include "operator/runtime/jobs/event_filter.h"
-#include "operator/runtime/scheduling/turn_lines.h"
+#include "operator/runtime/scheduling/round_robin_queue.h"
 
 namespace ratoon::runtime {
 
@@ -48,8 +47,11 @@ class EventWriter {
     bool is_repeated = false;
   };
   void run(const std::stop_token& stop);
-  // Returns whether an event was taken from the queue; the lock is not held while the event is written.
-  bool write_next(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  // Returns whether an event was taken from the queue; the lock is not held while the event is written. Clang
+  // does not check the body, because it cannot follow `lock`, a lock of mutex_ that belongs to the caller.
+  // The body uses guarded members only before it unlocks `lock` and after it has locked it again.
+  bool write_next(MutexLock& lock, const std::stop_token& stop)
+      RATOON_REQUIRES(mutex_) RATOON_NOT_CHECKED_FOR_THREADS;
   // Sets `asked` if the API server asks for a pause.
   [[nodiscard]] Result<void> write(QueuedEvent& news, const std::stop_token& stop,
                                    std::optional<Duration>& asked);
@@ -63,11 +65,12 @@ class EventWriter {
   EventFilter filter_;                  // used only by the thread that writes
   std::uint64_t next_name_number_ = 0;  // used only by the thread that writes
 
-  std::mutex mutex_;
-  std::condition_variable_any event_added_;
-  TurnLines<QueuedEvent> queue_{kWaitingMax};      // guarded by mutex_; by namespace
-  std::map<std::string, Timestamp> backoff_ends_;  // guarded by mutex_; until when a namespace's events wait
-  std::uint64_t emitted_ = 0;                      // guarded by mutex_
+  Mutex mutex_;
+  StoppableConditionVariable event_added_;
+  RoundRobinQueue<QueuedEvent> queue_ RATOON_GUARDED_BY(mutex_){kWaitingMax};  // by namespace
+  // Until when the events of a namespace wait.
+  std::map<std::string, Timestamp> backoff_ends_ RATOON_GUARDED_BY(mutex_);
+  std::uint64_t emitted_count_ RATOON_GUARDED_BY(mutex_) = 0;
   std::jthread thread_;
 };
 

@@ -78,7 +78,7 @@ void JobCache::put_job(const json& object) {
   JobEntry entry = make_entry(object);
   bool is_news = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_news = put_job_entry(key, std::move(entry));
   }
   if (is_news) notify_change({key}, Urgency::kRoutine);
@@ -87,7 +87,7 @@ void JobCache::put_job(const json& object) {
 void JobCache::put_written_job(const json& object) {
   const JobKey key = kube::job_key_in(object);
   JobEntry entry = make_entry(object);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // If the cache lacks the job although the watch is past this version, the job was deleted meanwhile.
   if (!jobs_.contains(key) && entry.version <= jobs_version_) return;
   put_job_entry(key, std::move(entry));
@@ -97,7 +97,7 @@ void JobCache::remove_job(const json& object) {
   const JobKey key = kube::job_key_in(object);
   const std::uint64_t version = kube::resource_version_in(object);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     jobs_version_ = std::max(jobs_version_, version);
     const auto it = jobs_.find(key);
     if (it == jobs_.end() || it->second.version > version) return;
@@ -109,7 +109,7 @@ void JobCache::remove_job(const json& object) {
 void JobCache::replace_jobs(const std::set<JobKey>& listed, std::uint64_t version) {
   std::set<JobKey> touched;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     jobs_version_ = std::max(jobs_version_, version);
     for (auto it = jobs_.begin(); it != jobs_.end();) {
       const bool is_gone = !listed.contains(it->first) && it->second.version <= version;
@@ -121,7 +121,7 @@ void JobCache::replace_jobs(const std::set<JobKey>& listed, std::uint64_t versio
 }
 
 void JobCache::advance_jobs_version(std::uint64_t version) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   jobs_version_ = std::max(jobs_version_, version);
 }
 
@@ -165,7 +165,7 @@ void JobCache::put_pod(const json& object) {
   const Urgency urgency = is_ending(pod->pod) ? Urgency::kDisruption : Urgency::kRoutine;
   bool is_news = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_news = put_pod_entry(std::move(*pod));
   }
   if (is_news) notify_change({owner}, urgency);
@@ -174,7 +174,7 @@ void JobCache::put_pod(const json& object) {
 void JobCache::put_written_pod(const json& object) {
   auto pod = kube::decode_pod(object);
   if (!pod) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const PodKey key{.name_space = pod->name_space, .name = pod->pod.name};
   if (!pods_.contains(key) && version_of(*pod) <= pods_version_) return;  // created and deleted meanwhile
   put_pod_entry(std::move(*pod));
@@ -190,7 +190,7 @@ void JobCache::erase_nonmember_pod(const json& object) {
   const std::uint64_t version = kube::resource_version_in(object);
   JobKey owner;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = pods_.find(key);
     if (it == pods_.end() || version_of(it->second) > version) return;
     owner = owner_of(it->second);
@@ -202,7 +202,7 @@ void JobCache::erase_nonmember_pod(const json& object) {
 void JobCache::replace_pods(const std::set<PodKey>& listed, std::uint64_t version) {
   std::set<JobKey> touched;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pods_version_ = std::max(pods_version_, version);
     std::vector<PodKey> gone;
     for (const auto& [key, pod] : pods_)
@@ -216,7 +216,7 @@ void JobCache::replace_pods(const std::set<PodKey>& listed, std::uint64_t versio
 }
 
 void JobCache::advance_pods_version(std::uint64_t version) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   pods_version_ = std::max(pods_version_, version);
 }
 
@@ -244,7 +244,7 @@ void JobCache::put_node(const json& object) {
   if (!node) return;
   std::set<JobKey> touched;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = nodes_.find(node->name);
     // If only the node's heartbeat changed, notify only the jobs that avoid the node: it may be alive again.
     const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
@@ -265,7 +265,7 @@ void JobCache::remove_node(const json& object) {
   const std::string name = kube::job_key_in(object).name;
   std::set<JobKey> touched;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (nodes_.erase(name) > 0) erase_node(name, touched);
   }
   notify_change(touched, Urgency::kDisruption);
@@ -274,7 +274,7 @@ void JobCache::remove_node(const json& object) {
 void JobCache::replace_nodes(const std::set<std::string>& listed) {
   std::set<JobKey> touched;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto it = nodes_.begin(); it != nodes_.end();) {
       const bool is_gone = !listed.contains(it->first);
       if (is_gone) erase_node(it->first, touched);
@@ -290,7 +290,7 @@ void JobCache::notify_change(const std::set<JobKey>& touched, Urgency urgency) c
 }
 
 std::optional<JobView> JobCache::view(const JobKey& key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = jobs_.find(key);
   // A job that is being deleted counts as deleted: Kubernetes also deletes its pods, so do not replace
   // them.
@@ -322,7 +322,7 @@ std::optional<JobView> JobCache::view(const JobKey& key) const {
 }
 
 std::vector<JobKey> JobCache::jobs() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<JobKey> keys;
   for (const auto& [key, entry] : jobs_)
     if (entry.complaint.empty() && !entry.is_deleting) keys.push_back(key);
@@ -330,11 +330,12 @@ std::vector<JobKey> JobCache::jobs() const {
 }
 
 ProcessesInUse JobCache::processes_in_use(const std::string& name_space) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ProcessesInUse in_use;
   for (auto it = pods_of_job_.lower_bound({name_space, ""});
        it != pods_of_job_.end() && it->first.first == name_space; ++it) {
-    const auto runs = [&](const PodKey& key) { return !pods_.at(key).pod.has_ended(); };
+    const auto runs = [&](const PodKey& key)
+                          RATOON_REQUIRES(mutex_) { return !pods_.at(key).pod.has_ended(); };
     const auto running = static_cast<std::uint64_t>(std::ranges::count_if(it->second, runs));
     if (running == 0) continue;
     const JobKey owner = owner_of(pods_.at(*it->second.begin()));
@@ -349,7 +350,7 @@ ProcessesInUse JobCache::processes_in_use(const std::string& name_space) const {
 }
 
 std::vector<UnreadableJob> JobCache::unreadable_jobs() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<UnreadableJob> broken;
   for (const auto& [key, entry] : jobs_)
     if (!entry.complaint.empty() && !entry.is_deleting)

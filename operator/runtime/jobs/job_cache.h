@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/contract/messages.h"
+#include "base/core/threads/mutex.h"
 #include "operator/api/node.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/pods/pod_codec.h"
@@ -94,30 +94,32 @@ class JobCache {
   using PodKey = JobKey;  // namespace and name
 
   [[nodiscard]] static JobEntry make_entry(const nlohmann::json& object);
-  bool put_job_entry(const JobKey& key, JobEntry entry);
-  bool put_pod_entry(kube::MemberPod pod);  // returns whether it changes anything
-  void erase_pod(const PodKey& key);
-  void erase_pod_and_node(const PodKey& key);
-  void erase_node(const std::string& name, std::set<JobKey>& touched);
+  bool put_job_entry(const JobKey& key, JobEntry entry) RATOON_REQUIRES(mutex_);
+  bool put_pod_entry(kube::MemberPod pod) RATOON_REQUIRES(mutex_);  // returns whether it changes anything
+  void erase_pod(const PodKey& key) RATOON_REQUIRES(mutex_);
+  void erase_pod_and_node(const PodKey& key) RATOON_REQUIRES(mutex_);
+  void erase_node(const std::string& name, std::set<JobKey>& touched) RATOON_REQUIRES(mutex_);
   void erase_nonmember_pod(const nlohmann::json& object);
-  [[nodiscard]] std::set<JobKey> jobs_using_node(const std::string& node) const;     // mutex_ is held
-  [[nodiscard]] std::set<JobKey> jobs_avoiding_node(const std::string& node) const;  // mutex_ is held
+  [[nodiscard]] std::set<JobKey> jobs_using_node(const std::string& node) const RATOON_REQUIRES(mutex_);
+  [[nodiscard]] std::set<JobKey> jobs_avoiding_node(const std::string& node) const RATOON_REQUIRES(mutex_);
   void notify_change(const std::set<JobKey>& touched, Urgency urgency) const;
 
   const OnChange on_change_;
   const api::NodeFactKeys node_facts_;
-  mutable std::mutex mutex_;
-  std::map<JobKey, JobEntry> jobs_;
-  std::map<PodKey, kube::MemberPod> pods_;
+  mutable Mutex mutex_;
+  std::map<JobKey, JobEntry> jobs_ RATOON_GUARDED_BY(mutex_);
+  std::map<PodKey, kube::MemberPod> pods_ RATOON_GUARDED_BY(mutex_);
   // The keys are the job's namespace and UID: an owner reference to a job in another namespace is
   // ignored.
-  std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
-  std::map<std::string, std::set<PodKey>> pods_on_node_;        // by the node's name
-  std::map<std::string, std::set<PodKey>> pods_avoiding_node_;  // pods that avoid the node
-  std::map<std::string, api::Node> nodes_;
-  std::set<std::string> deleted_nodes_;  // deleted nodes that still have pods of members
-  std::uint64_t jobs_version_ = 0;       // the server has sent all changes up to it
-  std::uint64_t pods_version_ = 0;
+  std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_ RATOON_GUARDED_BY(mutex_);
+  std::map<std::string, std::set<PodKey>> pods_on_node_ RATOON_GUARDED_BY(mutex_);  // by the node's name
+  // Pods that avoid the node.
+  std::map<std::string, std::set<PodKey>> pods_avoiding_node_ RATOON_GUARDED_BY(mutex_);
+  std::map<std::string, api::Node> nodes_ RATOON_GUARDED_BY(mutex_);
+  // Deleted nodes that still have pods of members.
+  std::set<std::string> deleted_nodes_ RATOON_GUARDED_BY(mutex_);
+  std::uint64_t jobs_version_ RATOON_GUARDED_BY(mutex_) = 0;  // the server has sent all changes up to it
+  std::uint64_t pods_version_ RATOON_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ratoon::runtime

@@ -17,7 +17,7 @@ ProcessLimit::Admission::~Admission() {
 Result<ProcessLimit::Admission> ProcessLimit::admit(const JobKey& job, std::uint64_t processes,
                                                     const std::function<ProcessesInUse()>& read_in_use) {
   if (namespace_max_ == 0) return Admission();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ProcessesInUse in_use = read_in_use();
   for (const auto& [other, admitted] : admitted_)
     if (other.name_space == job.name_space) in_use[other] = std::max(in_use[other], admitted);
@@ -38,7 +38,7 @@ Result<ProcessLimit::Admission> ProcessLimit::admit(const JobKey& job, std::uint
 }
 
 void ProcessLimit::end_admission(const JobKey& job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   admitted_.erase(job);
 }
 

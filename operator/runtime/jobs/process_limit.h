@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include <ratoon/result.h>
 
 #include "base/contract/messages.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::runtime {
 
@@ -49,8 +49,8 @@ class ProcessLimit {
   void end_admission(const JobKey& job);
 
   const std::uint64_t namespace_max_;
-  std::mutex mutex_;
-  std::map<JobKey, std::uint64_t> admitted_;  // guarded by mutex_; jobs whose pods are being created
+  Mutex mutex_;
+  std::map<JobKey, std::uint64_t> admitted_ RATOON_GUARDED_BY(mutex_);  // jobs whose pods are being created
 };
 
 }  // namespace ratoon::runtime

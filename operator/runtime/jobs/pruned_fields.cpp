@@ -25,12 +25,12 @@ std::string join_paths(const kube::FieldPaths& paths) {
 }  // namespace
 
 bool PrunedFields::has_any() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !pruned_paths_.empty();
 }
 
 void PrunedFields::remove_pruned_from(nlohmann::json& status, const nlohmann::json& stored) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (pruned_paths_.empty()) return;
   nlohmann::json known = stored;
   kube::prune(known, pruned_paths_);
@@ -39,9 +39,9 @@ void PrunedFields::remove_pruned_from(nlohmann::json& status, const nlohmann::js
 }
 
 void PrunedFields::record_pruned(const nlohmann::json& sent, const nlohmann::json& stored) {
-  const kube::FieldPaths pruned = kube::find_pruned(sent, stored);
+  const kube::FieldPaths pruned = kube::find_pruned_fields(sent, stored);
   if (pruned.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (pruned_paths_.empty()) expires_at_ = clock_.now() + kPrunedFieldsExpiry;
   pruned_paths_.insert(pruned.begin(), pruned.end());
   if (std::ranges::includes(logged_paths_, pruned)) return;

@@ -5,12 +5,11 @@
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
 
-#include <mutex>
-
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/threads/mutex.h"
 #include "operator/kube/pruning.h"
 
 namespace ratoon::runtime {
@@ -29,10 +28,10 @@ class PrunedFields {
  private:
   const Clock& clock_;
   const Logger& logger_;
-  mutable std::mutex mutex_;
-  kube::FieldPaths pruned_paths_;  // guarded by mutex_
-  Timestamp expires_at_;           // guarded by mutex_
-  kube::FieldPaths logged_paths_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  kube::FieldPaths pruned_paths_ RATOON_GUARDED_BY(mutex_);
+  Timestamp expires_at_ RATOON_GUARDED_BY(mutex_);
+  kube::FieldPaths logged_paths_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::runtime

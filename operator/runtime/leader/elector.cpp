@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -41,9 +41,10 @@ Election::Step Election::move() {
     case ElectionAction::kCreate:
       return claim(kube::create(target(), kube::make_lease(options_.name, identity, duration, wall)));
     case ElectionAction::kTake:
-      return claim(kube::merge_patch(target(), kube::acquire_lease(*view_.lease, identity, duration, wall)));
+      return claim(kube::make_patch_request(
+          target(), kube::make_lease_acquire_patch(*view_.lease, identity, duration, wall)));
     case ElectionAction::kRenew:
-      return claim(kube::merge_patch(target(), kube::renew_lease(*view_.lease, wall)));
+      return claim(kube::make_patch_request(target(), kube::make_lease_renew_patch(*view_.lease, wall)));
     case ElectionAction::kStepDown:
       break;
   }
@@ -113,7 +114,7 @@ std::optional<Result<kube::ApiRequest>> Election::give_back() const {
   const bool is_ours =
       view_.renewed && !is_over_ && view_.lease && view_.lease->holder == options_.self.identity;
   if (!is_ours) return std::nullopt;
-  return kube::merge_patch(target(), kube::release_lease(*view_.lease, clock_.wall_now()));
+  return kube::make_patch_request(target(), kube::make_lease_release_patch(*view_.lease, clock_.wall_now()));
 }
 
 kube::ObjectReference Election::target() const {

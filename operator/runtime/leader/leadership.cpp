@@ -26,7 +26,7 @@ Leadership::Leadership(const kube::ApiServerAccess& access, const Clock& clock, 
 }
 
 void Leadership::begin() {
-  if (!options_.is_elected) return;
+  if (!options_.uses_election) return;
   const std::string& name_space = lease_client_.name_space();
   elector_ = std::make_unique<Elector>(lease_client_, clock_, log_, fence_,
                                        ElectorOptions{.name_space = name_space,
@@ -36,7 +36,7 @@ void Leadership::begin() {
 }
 
 bool Leadership::is_leading() const {
-  return !options_.is_elected || (elector_ && elector_->is_leading());
+  return !options_.uses_election || (elector_ && elector_->is_leading());
 }
 
 bool Leadership::publish_endpoint() {

@@ -22,7 +22,7 @@
 namespace ratoon::runtime {
 
 struct LeadershipOptions {
-  bool is_elected = false;  // false: there is one operator and it always leads
+  bool uses_election = false;  // false: there is one operator and it always leads
   std::string lease_name;
   kube::ElectionTimes times{};
   kube::Candidate self;
@@ -40,9 +40,11 @@ class Leadership {
 
   [[nodiscard]] bool is_leading() const;
   [[nodiscard]] bool is_lost() const { return elector_ && elector_->is_lost(); }
-  [[nodiscard]] bool is_known() const { return !options_.is_elected || (elector_ && elector_->is_known()); }
+  [[nodiscard]] bool is_known() const {
+    return !options_.uses_election || (elector_ && elector_->is_known());
+  }
   // Returns the fence, which is closed while this operator does not lead; null if there is no election.
-  [[nodiscard]] const Fence* fence() const { return options_.is_elected ? &fence_ : nullptr; }
+  [[nodiscard]] const Fence* fence() const { return options_.uses_election ? &fence_ : nullptr; }
 
   // Directs members to this operator. Call publish_endpoint() every few seconds. Returns whether members are
   // directed to this operator.

@@ -45,7 +45,7 @@ void AdmissionQueue::receive(http::ServerRequest request, http::Responder respon
   const std::size_t bytes = request_bytes(request);
   const std::string address = address_of(request);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (has_room(address, bytes)) {
       const Timestamp now = clock_.now();
       AddressQueue& line = address_queues_[address];
@@ -74,8 +74,8 @@ bool AdmissionQueue::has_room(const std::string& address, std::size_t bytes) con
 
 std::deque<std::string>::const_iterator AdmissionQueue::next_address() const {
   const std::size_t each_max = std::max<std::size_t>(1, static_cast<std::size_t>(options_.threads) / 2);
-  return std::ranges::find_if(address_order_, [&](const std::string& address) {
-    return address_queues_.at(address).in_review < each_max;
+  return std::ranges::find_if(address_order_, [&](const std::string& address) RATOON_REQUIRES(mutex_) {
+    return address_queues_.at(address).in_review_count < each_max;
   });
 }
 
@@ -88,7 +88,7 @@ AdmissionQueue::WaitingMessage AdmissionQueue::take_next_message() {
   line.messages.pop_front();
   line.bytes -= first.bytes;
   bytes_ -= first.bytes;
-  ++line.in_review;
+  ++line.in_review_count;
   if (clock_.now() - line.turn_since >= kLateAfter) options_.on_late();
   line.turn_since = clock_.now();
   if (!line.messages.empty()) address_order_.push_back(address);
@@ -96,16 +96,17 @@ AdmissionQueue::WaitingMessage AdmissionQueue::take_next_message() {
 }
 
 void AdmissionQueue::finish_review(const std::string& address) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto line = address_queues_.find(address);
-  if (--line->second.in_review == 0 && line->second.messages.empty()) address_queues_.erase(line);
+  if (--line->second.in_review_count == 0 && line->second.messages.empty()) address_queues_.erase(line);
   wake_.notify_one();  // the address may have a message that waited for this thread
 }
 
 void AdmissionQueue::serve(const std::stop_token& stop) {
   for (;;) {
-    std::unique_lock lock(mutex_);
-    if (!wake_.wait(lock, stop, [&] { return next_address() != address_order_.end(); }) ||
+    MutexLock lock(mutex_);
+    if (!wake_.wait(lock, stop,
+                    [this]() RATOON_REQUIRES(mutex_) { return next_address() != address_order_.end(); }) ||
         stop.stop_requested())
       return;
     WaitingMessage first = take_next_message();

@@ -6,18 +6,17 @@
 // addresses.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 #include "base/http/server.h"
 
 namespace ratoon::runtime {
@@ -61,25 +60,25 @@ class AdmissionQueue {
   struct AddressQueue {
     std::deque<WaitingMessage> messages;
     std::size_t bytes = 0;
-    Timestamp turn_since;       // since when the address waits for its turn
-    std::size_t in_review = 0;  // how many of its messages threads handle now
+    Timestamp turn_since;             // since when the address waits for its turn
+    std::size_t in_review_count = 0;  // how many of its messages threads handle now
   };
 
   void serve(const std::stop_token& stop);
-  [[nodiscard]] bool has_room(const std::string& address, std::size_t bytes) const;  // mutex_ is held
+  [[nodiscard]] bool has_room(const std::string& address, std::size_t bytes) const RATOON_REQUIRES(mutex_);
   // Returns the first address that has a waiting message and may use another thread.
-  [[nodiscard]] std::deque<std::string>::const_iterator next_address() const;  // mutex_ is held
-  [[nodiscard]] WaitingMessage take_next_message();                            // mutex_ is held
+  [[nodiscard]] std::deque<std::string>::const_iterator next_address() const RATOON_REQUIRES(mutex_);
+  [[nodiscard]] WaitingMessage take_next_message() RATOON_REQUIRES(mutex_);
   void finish_review(const std::string& address);
 
   const Clock& clock_;
   const AdmissionQueueOptions options_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::map<std::string, AddressQueue> address_queues_;  // by address; guarded by mutex_
-  std::deque<std::string> address_order_;  // order of the addresses with messages; guarded by mutex_
-  std::size_t bytes_ = 0;                  // in all lines; guarded by mutex_
-  std::vector<std::jthread> threads_;      // last: they use everything above
+  Mutex mutex_;
+  StoppableConditionVariable wake_;
+  std::map<std::string, AddressQueue> address_queues_ RATOON_GUARDED_BY(mutex_);  // by address
+  std::deque<std::string> address_order_ RATOON_GUARDED_BY(mutex_);  // order of the addresses with messages
+  std::size_t bytes_ RATOON_GUARDED_BY(mutex_) = 0;                  // in all lines
+  std::vector<std::jthread> threads_;                                // last: they use everything above
 };
 
 }  // namespace ratoon::runtime

@@ -27,7 +27,7 @@ struct Assessment {
   [[nodiscard]] bool is_whole() const { return problem.empty() && authority; }
 };
 
-WallTime later(WallTime time, Duration by) {
+WallTime add_duration(WallTime time, Duration by) {
   return {time.since_epoch + by};
 }
 
@@ -42,7 +42,7 @@ std::optional<SigningAuthority> find_authority(const CertificateParts& parts, Wa
   return std::nullopt;
 }
 
-Assessment assess(const CertificateParts& parts, const std::string& name, WallTime now) {
+Assessment assess_certificate(const CertificateParts& parts, const std::string& name, WallTime now) {
   Assessment found{.problem = {},
                    .certificate = http::certificate_validity(parts.certificate_pem),
                    .authority = find_authority(parts, now)};
@@ -61,10 +61,10 @@ bool is_renewal_due(const Validity& validity, Duration lifetime, WallTime now) {
 
 CertificatePlan plan_renewal(const Assessment& found, WallTime now) {
   if (is_renewal_due(found.authority->validity, kAuthorityLifetime, now))
-    return {.move = CertificateMove::kRenewAuthority,
+    return {.move = CertificateAction::kRenewAuthority,
             .why = "two thirds of the authority's validity are over"};
   if (is_renewal_due(*found.certificate, kCertificateLifetime, now))
-    return {.move = CertificateMove::kIssue, .why = "two thirds of the certificate's validity are over"};
+    return {.move = CertificateAction::kIssue, .why = "two thirds of the certificate's validity are over"};
   return {};
 }
 
@@ -80,7 +80,7 @@ std::string unexpired_certificates(const std::string& pem, std::size_t from, Wal
 }
 
 Result<SigningAuthority> make_authority(WallTime begins, WallTime now) {
-  const Validity validity{.begins = begins, .ends = later(now, kAuthorityLifetime)};
+  const Validity validity{.begins = begins, .ends = add_duration(now, kAuthorityLifetime)};
   auto made = http::make_authority("ratoon authority " + format_rfc3339(now), validity);
   if (!made) return made.error();
   return SigningAuthority{.keyed = std::move(*made), .validity = validity};
@@ -88,11 +88,12 @@ Result<SigningAuthority> make_authority(WallTime begins, WallTime now) {
 
 // Issues a certificate, signed by `authority`, and stores it in `into`. `chain` has the certificates that
 // link this certificate to older authorities.
-Result<void> issue(const SigningAuthority& authority, const std::string& chain, const std::string& name,
-                   WallTime now, CertificateParts& into) {
+Result<void> issue_certificate_into(const SigningAuthority& authority, const std::string& chain,
+                                    const std::string& name, WallTime now, CertificateParts& into) {
   const WallTime from = std::max(now, authority.validity.begins);
-  const Validity validity{.begins = authority.validity.begins,
-                          .ends = std::min(later(from, kCertificateLifetime), authority.validity.ends)};
+  const Validity validity{
+      .begins = authority.validity.begins,
+      .ends = std::min(add_duration(from, kCertificateLifetime), authority.validity.ends)};
   auto made = http::issue_certificate(authority.keyed, name, validity);
   if (!made) return made.error();
   into.certificate_pem = made->certificate_pem + chain;
@@ -106,14 +107,15 @@ Result<CertificateParts> reissue_certificate(const CertificateParts& found, cons
   if (!authority) return Error(ErrorKind::kInvalid, "the authority cannot sign");
   CertificateParts next = found;
   next.authorities_pem = unexpired_certificates(found.authorities_pem, 0, now);
-  if (auto done = issue(*authority, unexpired_certificates(found.certificate_pem, 1, now), name, now, next);
+  if (auto done = issue_certificate_into(*authority, unexpired_certificates(found.certificate_pem, 1, now),
+                                         name, now, next);
       !done)
     return done.error();
   return next;
 }
 
 Result<CertificateParts> add_authority(const CertificateParts& found, WallTime now) {
-  const auto authority = make_authority(later(now, -kBackdatedBy), now);
+  const auto authority = make_authority(add_duration(now, -kBackdatedBy), now);
   if (!authority) return authority.error();
   CertificateParts next = found;
   next.authorities_pem =
@@ -135,18 +137,18 @@ Result<CertificateParts> renew_authority(const CertificateParts& found, const st
       authority->keyed.certificate_pem + unexpired_certificates(found.authorities_pem, 0, now);
   next.authority_key_pem = authority->keyed.key_pem;
   const std::string chain = *bridge + unexpired_certificates(found.certificate_pem, 1, now);
-  if (auto done = issue(*authority, chain, name, now, next); !done) return done.error();
+  if (auto done = issue_certificate_into(*authority, chain, name, now, next); !done) return done.error();
   return next;
 }
 
 Result<CertificateParts> make_authority_and_certificate(const std::string& name, WallTime now) {
-  const auto authority = make_authority(later(now, -kBackdatedBy), now);
+  const auto authority = make_authority(add_duration(now, -kBackdatedBy), now);
   if (!authority) return authority.error();
   CertificateParts next{.authorities_pem = authority->keyed.certificate_pem,
                         .authority_key_pem = authority->keyed.key_pem,
                         .certificate_pem = {},
                         .key_pem = {}};
-  if (auto done = issue(*authority, "", name, now, next); !done) return done.error();
+  if (auto done = issue_certificate_into(*authority, "", name, now, next); !done) return done.error();
   return next;
 }
 
@@ -155,45 +157,45 @@ Result<CertificateParts> make_authority_and_certificate(const std::string& name,
 CertificatePlan plan_certificate(const std::optional<CertificateParts>& found,
                                  const std::optional<CertificateParts>& held, const std::string& name,
                                  WallTime now) {
-  const bool can_restore = held && assess(*held, name, now).is_whole();
+  const bool can_restore = held && assess_certificate(*held, name, now).is_whole();
   if (!found) {
-    return {.move = can_restore ? CertificateMove::kRestore : CertificateMove::kMakeAll,
+    return {.move = can_restore ? CertificateAction::kRestore : CertificateAction::kMakeAll,
             .why = "there is no Secret",
             .is_repair = held.has_value()};
   }
-  const Assessment seen = assess(*found, name, now);
+  const Assessment seen = assess_certificate(*found, name, now);
   if (seen.is_whole()) return plan_renewal(seen, now);
   CertificatePlan plan{
       .why = !seen.problem.empty() ? seen.problem : "no authority of ca.crt has the key ca.key",
       .is_repair = true};
   const bool is_accepted = seen.problem.empty();
-  plan.move = can_restore      ? CertificateMove::kRestore
-              : seen.authority ? CertificateMove::kIssue
-              : is_accepted    ? CertificateMove::kAddAuthority
-                               : CertificateMove::kMakeAll;
+  plan.move = can_restore      ? CertificateAction::kRestore
+              : seen.authority ? CertificateAction::kIssue
+              : is_accepted    ? CertificateAction::kAddAuthority
+                               : CertificateAction::kMakeAll;
   return plan;
 }
 
-Result<CertificateParts> carry_out(const CertificatePlan& plan, const CertificateParts& found,
-                                   const std::optional<CertificateParts>& held, const std::string& name,
-                                   WallTime now) {
+Result<CertificateParts> carry_out_plan(const CertificatePlan& plan, const CertificateParts& found,
+                                        const std::optional<CertificateParts>& held, const std::string& name,
+                                        WallTime now) {
   switch (plan.move) {
-    case CertificateMove::kKeep:
+    case CertificateAction::kKeep:
       return found;
-    case CertificateMove::kRestore:
+    case CertificateAction::kRestore:
       return held.value_or(found);
-    case CertificateMove::kIssue: {
+    case CertificateAction::kIssue: {
       auto issued = reissue_certificate(found, name, now);
       // Check the result, because the certificate that has the key ca.key may not be the certificate of an
       // authority.
-      if (!issued || assess(*issued, name, now).problem.empty()) return issued;
+      if (!issued || assess_certificate(*issued, name, now).problem.empty()) return issued;
       break;
     }
-    case CertificateMove::kAddAuthority:
+    case CertificateAction::kAddAuthority:
       return add_authority(found, now);
-    case CertificateMove::kRenewAuthority:
+    case CertificateAction::kRenewAuthority:
       return renew_authority(found, name, now);
-    case CertificateMove::kMakeAll:
+    case CertificateAction::kMakeAll:
       break;
   }
   return make_authority_and_certificate(name, now);

@@ -26,7 +26,7 @@ constexpr Duration kAuthorityLifetime = std::chrono::hours(24) * 3650;
 constexpr Duration kCertificateLifetime = std::chrono::hours(24) * 90;
 constexpr int kRenewalFraction = 3;  // a renewal happens when a third of the lifetime is left
 
-enum class CertificateMove {
+enum class CertificateAction {
   kKeep,
   kRestore,         // write the parts that this operator holds
   kIssue,           // a new certificate of the same authority
@@ -37,7 +37,7 @@ enum class CertificateMove {
 };
 
 struct CertificatePlan {
-  CertificateMove move = CertificateMove::kKeep;
+  CertificateAction move = CertificateAction::kKeep;
   std::string why{};
   bool is_repair = false;  // a part of the Secret was missing or damaged
 };
@@ -48,10 +48,10 @@ struct CertificatePlan {
                                                const std::optional<kube::CertificateParts>& held,
                                                const std::string& name, WallTime now);
 
-// Returns the new content of the Secret, with keys that carry_out() generates.
-[[nodiscard]] Result<kube::CertificateParts> carry_out(const CertificatePlan& plan,
-                                                       const kube::CertificateParts& found,
-                                                       const std::optional<kube::CertificateParts>& held,
-                                                       const std::string& name, WallTime now);
+// Returns the new content of the Secret, with keys that carry_out_plan() generates.
+[[nodiscard]] Result<kube::CertificateParts> carry_out_plan(const CertificatePlan& plan,
+                                                            const kube::CertificateParts& found,
+                                                            const std::optional<kube::CertificateParts>& held,
+                                                            const std::string& name, WallTime now);
 
 }  // namespace ratoon::runtime

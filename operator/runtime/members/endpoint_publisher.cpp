@@ -18,7 +18,7 @@ Result<void> EndpointPublisher::publish(const std::stop_token& stop) const {
   if (!found) return found.error().with_context("reading EndpointSlice " + name);
   const auto patch = kube::make_slice_patch(*found, options_.service, options_.address, options_.port);
   if (patch.empty()) return {};
-  const auto written = client_.call(kube::merge_patch(slice, patch), stop, kSliceTimeout);
+  const auto written = client_.call(kube::make_patch_request(slice, patch), stop, kSliceTimeout);
   if (!written)
     return written.error().with_context("directing members to this operator by EndpointSlice " + name);
   return {};

@@ -13,7 +13,7 @@ constexpr std::size_t kConnectionsMax = std::size_t{2} * 65'536;
 
 }  // namespace
 
-std::size_t raise_open_files() {
+std::size_t raise_open_file_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOpenFilesMin;
   const rlim_t before = limit.rlim_cur;

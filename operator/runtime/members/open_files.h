@@ -6,7 +6,7 @@
 namespace ratoon::runtime {
 
 // Raises the soft limit to the hard limit, as any user may; returns the new limit.
-std::size_t raise_open_files();
+std::size_t raise_open_file_limit();
 
 // The numbers of open files that the operator may use for connections of members. Each process has two
 // connections: one for heartbeats, and one for the long poll for orders.

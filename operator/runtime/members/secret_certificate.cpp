@@ -21,19 +21,19 @@ struct CertificateEventText {
   const char* text;
 };
 
-CertificateEventText event_text_of(CertificateMove move) {
+CertificateEventText event_text_of(CertificateAction move) {
   switch (move) {
-    case CertificateMove::kKeep:
+    case CertificateAction::kKeep:
       break;
-    case CertificateMove::kRestore:
+    case CertificateAction::kRestore:
       return {"CertificateRestored", "the operator restored the certificate for members"};
-    case CertificateMove::kIssue:
+    case CertificateAction::kIssue:
       return {"CertificateIssued", "the operator issued another certificate of the same authority"};
-    case CertificateMove::kAddAuthority:
+    case CertificateAction::kAddAuthority:
       return {"AuthorityAdded", "the operator added an authority for later certificates"};
-    case CertificateMove::kRenewAuthority:
+    case CertificateAction::kRenewAuthority:
       return {"AuthorityRenewed", "the operator renewed the authority and its certificate"};
-    case CertificateMove::kMakeAll:
+    case CertificateAction::kMakeAll:
       return {"CertificateMade", "the operator made an authority and a certificate for members"};
   }
   return {"CertificateKept", "the operator kept the certificate for members"};
@@ -69,12 +69,13 @@ Result<void> SecretCertificate::look() {
     if (!found && !is_absent) return found.error().with_context("reading Secret " + options_.secret);
     const auto parts = found ? std::optional(kube::read_certificate_secret(*found)) : std::nullopt;
     const WallTime now = clock_.wall_now();
-    const CertificatePlan plan = plan_certificate(parts, held_, options_.name, now);
-    if (plan.move == CertificateMove::kKeep) {
+    const CertificatePlan plan = plan_certificate(parts, held_parts_, options_.name, now);
+    if (plan.move == CertificateAction::kKeep) {
       keep(*parts);
       return {};
     }
-    auto next = carry_out(plan, parts.value_or(kube::CertificateParts{}), held_, options_.name, now);
+    auto next =
+        carry_out_plan(plan, parts.value_or(kube::CertificateParts{}), held_parts_, options_.name, now);
     if (!next) return next.error();
     const auto written = write(found ? *found : json(), *next);
     if (written) {
@@ -94,20 +95,21 @@ Result<json> SecretCertificate::write(const json& found, const kube::Certificate
     return client_.call(kube::create(secret, kube::make_certificate_secret(options_.secret, next)), {},
                         kSecretTimeout);
   secret.name = options_.secret;
-  return client_.call(kube::merge_patch(secret, kube::write_certificate_parts(found, next)), {},
+  return client_.call(kube::make_patch_request(secret, kube::make_certificate_patch(found, next)), {},
                       kSecretTimeout);
 }
 
 void SecretCertificate::keep(kube::CertificateParts parts) {
-  if (held_ == parts) return;
-  held_ = std::move(parts);
-  identity_ = {.shown = {.certificate_pem = held_->certificate_pem, .private_key_pem = held_->key_pem},
-               .ca_pem = held_->authorities_pem};
+  if (held_parts_ == parts) return;
+  held_parts_ = std::move(parts);
+  identity_ = {
+      .shown = {.certificate_pem = held_parts_->certificate_pem, .private_key_pem = held_parts_->key_pem},
+      .ca_pem = held_parts_->authorities_pem};
   const auto validity = http::certificate_validity(identity_.shown.certificate_pem);
   if (!validity) return;
-  ends_ = validity->ends;
+  expires_at_ = validity->ends;
   log_.info("members get this certificate",
-            {{"secret", options_.secret}, {"name", options_.name}, {"ends", format_rfc3339(*ends_)}});
+            {{"secret", options_.secret}, {"name", options_.name}, {"ends", format_rfc3339(*expires_at_)}});
   if (clock_.wall_now() < validity->begins)
     log_.warning("the certificate for members is not valid yet by the clock of this node: correct the clock",
                  {{"secret", options_.secret}, {"begins", format_rfc3339(validity->begins)}});

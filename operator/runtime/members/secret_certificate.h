@@ -32,7 +32,7 @@ class SecretCertificate final : public CertificateSource {
 
   [[nodiscard]] Result<void> take() override;
   [[nodiscard]] const ServingIdentity& identity() const override { return identity_; }
-  [[nodiscard]] std::optional<WallTime> ends() const override { return ends_; }
+  [[nodiscard]] std::optional<WallTime> ends() const override { return expires_at_; }
   // If the Secret cannot be read or written, logs the reason once, and the current certificate stays in use.
   [[nodiscard]] bool has_changed() override;
 
@@ -47,9 +47,9 @@ class SecretCertificate final : public CertificateSource {
   const Clock& clock_;
   const Logger log_;
   const SecretCertificateOptions options_;
-  std::optional<kube::CertificateParts> held_;
+  std::optional<kube::CertificateParts> held_parts_;
   ServingIdentity identity_;
-  std::optional<WallTime> ends_;
+  std::optional<WallTime> expires_at_;
   std::optional<Timestamp> next_check_at_;
   std::string problem_;  // of the last look; empty: none
 };

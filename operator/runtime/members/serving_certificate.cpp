@@ -76,25 +76,25 @@ void ServingCertificate::keep(ServingIdentity identity) {
   identity_ = std::move(identity);
   problem_.clear();
   const auto validity = http::certificate_validity(identity_.shown.certificate_pem);
-  ends_ = validity ? std::optional(validity->ends) : std::nullopt;
-  if (ends_) {
-    const Duration left = ends_->since_epoch - clock_.wall_now().since_epoch;
-    next_expiry_warning_at_ = {ends_->since_epoch -
+  expires_at_ = validity ? std::optional(validity->ends) : std::nullopt;
+  if (expires_at_) {
+    const Duration left = expires_at_->since_epoch - clock_.wall_now().since_epoch;
+    next_expiry_warning_at_ = {expires_at_->since_epoch -
                                std::min(kExpiryWarningBefore, left / kExpiryWarningFraction)};
   }
-  log_.info(
-      "members get this certificate",
-      {{"folder", options_.folder}, {"name", options_.name}, {"ends", ends_ ? format_rfc3339(*ends_) : ""}});
+  log_.info("members get this certificate", {{"folder", options_.folder},
+                                             {"name", options_.name},
+                                             {"ends", expires_at_ ? format_rfc3339(*expires_at_) : ""}});
 }
 
 void ServingCertificate::warn_of_expiry() {
   const WallTime now = clock_.wall_now();
-  if (!ends_ || now < next_expiry_warning_at_) return;
+  if (!expires_at_ || now < next_expiry_warning_at_) return;
   next_expiry_warning_at_ = {now.since_epoch + kExpiryWarningInterval};
-  log_.warning(now < *ends_
+  log_.warning(now < *expires_at_
                    ? "the certificate for members expires soon: renew the files"
                    : "the certificate for members has expired, and members refuse it: renew the files",
-               {{"folder", options_.folder}, {"ends", format_rfc3339(*ends_)}});
+               {{"folder", options_.folder}, {"ends", format_rfc3339(*expires_at_)}});
 }
 
 }  // namespace ratoon::runtime

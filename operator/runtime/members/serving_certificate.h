@@ -35,7 +35,7 @@ class ServingCertificate final : public CertificateSource {
   // Reads the files. Returns kInvalid if members would refuse the certificate, or if a file is missing.
   [[nodiscard]] Result<void> take() override;
   [[nodiscard]] const ServingIdentity& identity() const override { return identity_; }
-  [[nodiscard]] std::optional<WallTime> ends() const override { return ends_; }
+  [[nodiscard]] std::optional<WallTime> ends() const override { return expires_at_; }
   // Logs once why a new certificate is refused, and once a day that the current certificate is about to
   // expire.
   [[nodiscard]] bool has_changed() override;
@@ -52,7 +52,7 @@ class ServingCertificate final : public CertificateSource {
   ServingIdentity identity_;
   std::optional<Timestamp> next_check_;
   std::string problem_;  // of the last check; empty: none
-  std::optional<WallTime> ends_;
+  std::optional<WallTime> expires_at_;
   WallTime next_expiry_warning_at_;
 };
 

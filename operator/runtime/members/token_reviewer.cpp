@@ -30,14 +30,14 @@ Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, const 
   if (!may_be_token(token)) return Error(ErrorKind::kPermissionDenied, "a token must have 1 to 16384 bytes");
   const std::string key = sha256(token);
   const Timestamp asked = clock_.now();
-  const auto known = recall(key, asked);
+  const auto known = find_answer(key, asked);
   if (!known) return ask(key, token, stop);
   if (asked - known->time >= kRefreshAfter && asked >= paused_until_.load()) enqueue(key, token, asked);
   return known->identity;
 }
 
 void TokenReviewer::enqueue(const std::string& key, std::string_view token, Timestamp now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = answers_.find(key, now);
   if (!known || now - known->time < kRefreshAfter) return;  // it was reviewed just now
   if (!queued_keys_.insert(key).second) return;
@@ -48,7 +48,7 @@ void TokenReviewer::enqueue(const std::string& key, std::string_view token, Time
 }
 
 bool TokenReviewer::refresh_next(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto next = refresh_queue_.take();
   if (!next) return false;
   lock.unlock();
@@ -62,8 +62,8 @@ bool TokenReviewer::refresh_next(const std::stop_token& stop) {
 void TokenReviewer::keep_fresh(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (refresh_next(stop)) continue;
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, stop, [this] { return !refresh_queue_.is_empty(); });
+    MutexLock lock(mutex_);
+    wake_.wait(lock, stop, [this]() RATOON_REQUIRES(mutex_) { return !refresh_queue_.is_empty(); });
   }
 }
 
@@ -78,7 +78,7 @@ Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::stri
   if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
   if (identity) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answers_.keep(key, {.identity = *identity, .time = asked});
   }
   if (!identity && identity.error().kind() == ErrorKind::kPermissionDenied) forget_answer(key);
@@ -86,16 +86,16 @@ Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::stri
 }
 
 bool TokenReviewer::knows(std::string_view token) {
-  return may_be_token(token) && recall(sha256(token), clock_.now());
+  return may_be_token(token) && find_answer(sha256(token), clock_.now());
 }
 
 std::size_t TokenReviewer::known() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return answers_.size();
 }
 
-std::optional<ReviewedTokens::Answer> TokenReviewer::recall(const std::string& key, Timestamp now) {
-  const std::lock_guard lock(mutex_);
+std::optional<ReviewedTokens::Answer> TokenReviewer::find_answer(const std::string& key, Timestamp now) {
+  const MutexLock lock(mutex_);
   return answers_.find(key, now);
 }
 
@@ -104,7 +104,7 @@ void TokenReviewer::forget(std::string_view token) {
 }
 
 void TokenReviewer::forget_answer(const std::string& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   answers_.forget(key);
 }
 

@@ -7,9 +7,7 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -19,10 +17,11 @@
 #include <ratoon/result.h>
 
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 #include "operator/kube/objects/token_review.h"
 #include "operator/runtime/api_server/api_client.h"
 #include "operator/runtime/members/reviewed_tokens.h"
-#include "operator/runtime/scheduling/turn_lines.h"
+#include "operator/runtime/scheduling/round_robin_queue.h"
 
 namespace ratoon::runtime {
 
@@ -59,16 +58,18 @@ class TokenReviewer {
   [[nodiscard]] Result<kube::TokenIdentity> ask(const std::string& key, std::string_view token,
                                                 const std::stop_token& stop);
   void enqueue(const std::string& key, std::string_view token, Timestamp now);
-  [[nodiscard]] std::optional<ReviewedTokens::Answer> recall(const std::string& key, Timestamp now);
+  [[nodiscard]] std::optional<ReviewedTokens::Answer> find_answer(const std::string& key, Timestamp now);
   void forget_answer(const std::string& key);
 
   const ApiClient& client_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  ReviewedTokens answers_;                                 // guarded by mutex_
-  TurnLines<StaleToken> refresh_queue_{kRefreshQueueMax};  // guarded by mutex_; by namespace, each key once
-  std::set<std::string> queued_keys_;  // guarded by mutex_; keys in refresh_queue_ and keys under review
-  std::condition_variable_any wake_;
+  mutable Mutex mutex_;
+  ReviewedTokens answers_ RATOON_GUARDED_BY(mutex_);
+  // By namespace, each key once.
+  RoundRobinQueue<StaleToken> refresh_queue_ RATOON_GUARDED_BY(mutex_){kRefreshQueueMax};
+  // The keys in refresh_queue_ and the keys under review.
+  std::set<std::string> queued_keys_ RATOON_GUARDED_BY(mutex_);
+  StoppableConditionVariable wake_;
   std::atomic<Timestamp> paused_until_{};
 };
 

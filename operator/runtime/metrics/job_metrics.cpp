@@ -15,7 +15,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-enum Family : std::size_t {
+enum FamilyIndex : std::size_t {
   kPhase,
   kAttempt,
   kStep,
@@ -36,18 +36,18 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>
      {"hung", &api::Restarts::hung},
      {"disruption", &api::Restarts::disruption}}};
 // Label values for the parts of a job's time, in the order of the enum TimeLedgerPart.
-constexpr std::array<std::string_view, api::kTimeLedgerParts> kLedgerNames = {
+constexpr std::array<std::string_view, api::kTimeLedgerPartCount> kLedgerNames = {
     "useful", "recomputed", "waiting_for_capacity", "restarting", "hung", "suspended"};
-constexpr std::array<std::string_view, kRecoveryParts> kRecoveryPartNames = {
+constexpr std::array<std::string_view, kRecoveryPartCount> kRecoveryPartNames = {
     "detect", "decide", "place", "start", "rendezvous", "load", "first_step", "total"};
 
-std::array<double, kRecoveryParts> recovery_part_seconds(const api::RecoveryPhases& phases) {
+std::array<double, kRecoveryPartCount> recovery_part_seconds(const api::RecoveryPhases& phases) {
   return {phases.detect_seconds,     phases.decide_seconds,     phases.place_seconds,
           phases.start_seconds,      phases.rendezvous_seconds, phases.load_seconds,
           phases.first_step_seconds, phases.total_seconds()};
 }
 
-MetricFamily family(std::string_view name, const char* help, MetricType type) {
+MetricFamily make_family(std::string_view name, const char* help, MetricType type) {
   return {.name = std::string(name), .help = help, .type = type, .metric = {}};
 }
 
@@ -66,7 +66,7 @@ ClientMetric series_with_labels(const JobKey& key, const char* name, std::string
   return metric;
 }
 
-ClientMetric gauge(ClientMetric metric, double value) {
+ClientMetric with_gauge(ClientMetric metric, double value) {
   metric.gauge.value = value;
   return metric;
 }
@@ -86,10 +86,10 @@ std::vector<std::string> problems_in(const api::TrainingJobStatus& status) {
 
 ClientMetric::Histogram histogram_of(const PhaseHistogram& part) {
   ClientMetric::Histogram histogram;
-  for (std::size_t i = 0; i < kRecoveryBounds.size(); ++i) {
+  for (std::size_t i = 0; i < kRecoveryBucketBounds.size(); ++i) {
     histogram.sample_count += part.counts[i];
     histogram.bucket.push_back(
-        {.cumulative_count = histogram.sample_count, .upper_bound = kRecoveryBounds[i]});
+        {.cumulative_count = histogram.sample_count, .upper_bound = kRecoveryBucketBounds[i]});
   }
   histogram.sample_count += part.counts.back();
   histogram.sample_sum = part.sum;
@@ -99,8 +99,8 @@ ClientMetric::Histogram histogram_of(const PhaseHistogram& part) {
 }  // namespace
 
 void PhaseHistogram::observe(double seconds) {
-  const auto bound = std::lower_bound(kRecoveryBounds.begin(), kRecoveryBounds.end(), seconds);
-  ++counts[static_cast<std::size_t>(bound - kRecoveryBounds.begin())];
+  const auto bound = std::lower_bound(kRecoveryBucketBounds.begin(), kRecoveryBucketBounds.end(), seconds);
+  ++counts[static_cast<std::size_t>(bound - kRecoveryBucketBounds.begin())];
   sum += seconds;
 }
 
@@ -116,7 +116,7 @@ void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJ
   ledger_ = after.ledger;
   if (before.ledger == api::JobTimeLedger{}) reported_ledger_ = {};  // a new job of this name: counts from 0
   if (!after.last_disruption || after.last_disruption == before.last_disruption) return;
-  if (!recoveries_) recoveries_ = std::make_unique<std::array<PhaseHistogram, kRecoveryParts>>();
+  if (!recoveries_) recoveries_ = std::make_unique<std::array<PhaseHistogram, kRecoveryPartCount>>();
   const auto parts = recovery_part_seconds(after.last_disruption->phases);
   for (std::size_t i = 0; i < parts.size(); ++i) (*recoveries_)[i].observe(parts[i]);
 }
@@ -128,21 +128,24 @@ void JobMetrics::note_unreadable() {
 std::span<const MetricFamily> JobMetrics::families() {
   using enum MetricType;
   static const NeverDestroyed<std::vector<MetricFamily>> all(std::vector{
-      family(names::metric::kJobPhase, "1 for the present phase of the job", Gauge),
-      family(names::metric::kJobAttempt, "Attempt number of the newest world of the job", Gauge),
-      family(names::metric::kJobStep, "Steps that the job has completed", Gauge),
-      family(names::metric::kJobDurableStep, "Steps whose results are in a committed checkpoint", Gauge),
-      family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms", Gauge),
-      family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
-      family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by purpose", Counter),
-      family(names::metric::kJobStepsMadeAgain, "Steps that were lost with a world and made again", Counter),
-      family(names::metric::kJobProblem,
-             "1 for the reason of the condition InvalidSpec while it is True, and of Scheduled while it is "
-             "False",
-             Gauge),
-      family(names::metric::kRecoverySeconds,
-             "Seconds from a member's last sign of life until all members have made a step, by phase",
-             Histogram)});
+      make_family(names::metric::kJobPhase, "1 for the present phase of the job", Gauge),
+      make_family(names::metric::kJobAttempt, "Attempt number of the newest world of the job", Gauge),
+      make_family(names::metric::kJobStep, "Steps that the job has completed", Gauge),
+      make_family(names::metric::kJobDurableStep, "Steps whose results are in a committed checkpoint", Gauge),
+      make_family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms",
+                  Gauge),
+      make_family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
+      make_family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by purpose", Counter),
+      make_family(names::metric::kJobStepsMadeAgain, "Steps that were lost with a world and made again",
+                  Counter),
+      make_family(
+          names::metric::kJobProblem,
+          "1 for the reason of the condition InvalidSpec while it is True, and of Scheduled while it is "
+          "False",
+          Gauge),
+      make_family(names::metric::kRecoverySeconds,
+                  "Seconds from a member's last sign of life until all members have made a step, by phase",
+                  Histogram)});
   return *all;
 }
 
@@ -150,13 +153,13 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
                         std::vector<ClientMetric>& series) {
   if (!has_status_ && family != kProblem) return;
   const auto add = [&](auto value) {
-    series.push_back(gauge(series_with_labels(key), static_cast<double>(value)));
+    series.push_back(with_gauge(series_with_labels(key), static_cast<double>(value)));
   };
   switch (family) {
     case kPhase:
       for (const auto phase : kPhases)
         series.push_back(
-            gauge(series_with_labels(key, "phase", api::name_of(phase)), phase == phase_ ? 1 : 0));
+            with_gauge(series_with_labels(key, "phase", api::name_of(phase)), phase == phase_ ? 1 : 0));
       return;
     case kAttempt:
       return add(attempt_);
@@ -180,7 +183,7 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
       return;
     case kProblem:
       for (const auto& reason : problems_)
-        series.push_back(gauge(series_with_labels(key, "reason", reason), 1));
+        series.push_back(with_gauge(series_with_labels(key, "reason", reason), 1));
       return;
     default:
       return add_recoveries(key, series);

@@ -17,13 +17,13 @@
 
 namespace ratoon::runtime {
 
-inline constexpr std::array kRecoveryBounds = {0.01, 0.05, 0.1, 0.25, 0.5,  1.0,  2.0,  3.0,
-                                               4.0,  5.0,  6.0, 8.0,  12.0, 20.0, 60.0, 300.0};
-inline constexpr std::size_t kRecoveryParts = 8;  // the phases of a recovery, and their sum
+inline constexpr std::array kRecoveryBucketBounds = {0.01, 0.05, 0.1, 0.25, 0.5,  1.0,  2.0,  3.0,
+                                                     4.0,  5.0,  6.0, 8.0,  12.0, 20.0, 60.0, 300.0};
+inline constexpr std::size_t kRecoveryPartCount = 8;  // the phases of a recovery, and their sum
 
 // A histogram of the durations of one phase of the job's recoveries.
 struct PhaseHistogram {
-  std::array<std::uint64_t, kRecoveryBounds.size() + 1> counts{};  // by bucket; the last has no bound
+  std::array<std::uint64_t, kRecoveryBucketBounds.size() + 1> counts{};  // by bucket; the last has no bound
   double sum = 0;
 
   void observe(double seconds);
@@ -56,8 +56,9 @@ class JobMetrics {
   std::uint32_t world_size_ = 0;
   api::Restarts restarts_;  // totals over all leaders
   api::JobTimeLedger ledger_;
-  std::array<double, api::kTimeLedgerParts> reported_ledger_{};  // reported ledger: a counter never decreases
-  std::unique_ptr<std::array<PhaseHistogram, kRecoveryParts>> recoveries_;  // null: none yet
+  std::array<double, api::kTimeLedgerPartCount>
+      reported_ledger_{};  // reported ledger: a counter never decreases
+  std::unique_ptr<std::array<PhaseHistogram, kRecoveryPartCount>> recoveries_;  // null: none yet
 };
 
 }  // namespace ratoon::runtime

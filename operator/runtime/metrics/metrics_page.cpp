@@ -11,7 +11,7 @@ class MetricsPage::ReaderSlot {
       : page_(page), address_(peer.substr(0, peer.rfind(':'))), is_taken_(take()) {}
   ~ReaderSlot() {
     if (!is_taken_) return;
-    const std::lock_guard lock(page_.mutex_);
+    const MutexLock lock(page_.mutex_);
     page_.readers_.erase(page_.readers_.find(address_));
   }
   ReaderSlot(const ReaderSlot&) = delete;
@@ -21,7 +21,7 @@ class MetricsPage::ReaderSlot {
 
  private:
   [[nodiscard]] bool take() {
-    const std::lock_guard lock(page_.mutex_);
+    const MutexLock lock(page_.mutex_);
     if (page_.readers_.size() >= kReadersMax || page_.readers_.count(address_) >= kReadersPerAddressMax)
       return false;
     page_.readers_.insert(address_);

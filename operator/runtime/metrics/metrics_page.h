@@ -5,12 +5,12 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/core/threads/mutex.h"
 #include "base/http/server.h"
 
 namespace ratoon::runtime {
@@ -32,8 +32,8 @@ class MetricsPage {
   class ReaderSlot;
 
   const std::function<void(const Sink&)> write_;
-  std::mutex mutex_;
-  std::multiset<std::string> readers_;  // their addresses; guarded by mutex_
+  Mutex mutex_;
+  std::multiset<std::string> readers_ RATOON_GUARDED_BY(mutex_);  // their addresses
 };
 
 }  // namespace ratoon::runtime

@@ -54,17 +54,17 @@ prometheus::Counter& OperatorMetrics::add_retry_counter(prometheus::Registry& re
 
 void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatus& before,
                                   const api::TrainingJobStatus& after) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   jobs_[key].note(before, after);
 }
 
 void OperatorMetrics::note_unreadable(const JobKey& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   jobs_[key].note_unreadable();
 }
 
 void OperatorMetrics::note_decision_seconds(double seconds) {
-  decision_.Observe(seconds);
+  decision_seconds_.Observe(seconds);
 }
 
 void OperatorMetrics::note_retry() {
@@ -72,11 +72,11 @@ void OperatorMetrics::note_retry() {
 }
 
 void OperatorMetrics::note_action_seconds(double since_notice) {
-  action_.Observe(since_notice);
+  action_seconds_.Observe(since_notice);
 }
 
 void OperatorMetrics::forget(const JobKey& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   jobs_.erase(key);
 }
 
@@ -93,7 +93,7 @@ bool OperatorMetrics::write_family(std::size_t family, WallTime now, const Sink&
   for (bool is_first = true;; is_first = false) {
     auto piece = JobMetrics::families()[family];
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       auto job = last ? jobs_.upper_bound(*last) : jobs_.begin();
       if (job == jobs_.end()) return true;
       for (std::size_t i = 0; i < kJobsPerChunk && job != jobs_.end(); ++i, ++job) {

@@ -7,13 +7,13 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string_view>
 
 #include <prometheus/counter.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "base/core/threads/mutex.h"
 #include "operator/api/training_job.h"
 #include "operator/runtime/metrics/job_metrics.h"
 
@@ -41,11 +41,11 @@ class OperatorMetrics {
   bool write_family(std::size_t family, WallTime now, const Sink& sink);
 
   prometheus::Registry registry_;
-  prometheus::Histogram& decision_ = add_decision_histogram(registry_);
-  prometheus::Histogram& action_ = add_action_histogram(registry_);
+  prometheus::Histogram& decision_seconds_ = add_decision_histogram(registry_);
+  prometheus::Histogram& action_seconds_ = add_action_histogram(registry_);
   prometheus::Counter& retries_ = add_retry_counter(registry_);
-  std::mutex mutex_;
-  std::map<JobKey, JobMetrics> jobs_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<JobKey, JobMetrics> jobs_ RATOON_GUARDED_BY(mutex_);
 
   static prometheus::Histogram& add_decision_histogram(prometheus::Registry& registry);
   static prometheus::Histogram& add_action_histogram(prometheus::Registry& registry);

@@ -1,7 +1,6 @@
 #include "operator/runtime/metrics/self_metrics.h"
 
 #include <fstream>
-#include <mutex>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -13,6 +12,7 @@
 
 #include "base/contract/messages.h"
 #include "base/contract/names.h"
+#include "base/core/threads/mutex.h"
 #include "operator/runtime/metrics/metric_family.h"
 
 namespace ratoon::runtime {
@@ -36,32 +36,38 @@ void raise_counter_to(Counter& counter, double value) {
 }  // namespace
 
 struct SelfMetrics::Families {
-  std::mutex reading;  // one reader at a time updates values that are kept elsewhere
+  // One reader at a time updates values that are kept elsewhere. The members without an annotation need no
+  // lock here, because the classes of prometheus-cpp lock their own data.
+  Mutex reading;
   prometheus::Registry registry;
   prometheus::Family<Counter>& calls = build(registry, prometheus::BuildCounter(), names::metric::kApiCalls,
                                              "Calls to the API server that have ended; code 0: no answer");
   prometheus::Family<Histogram>& call_seconds =
       build(registry, prometheus::BuildHistogram(), names::metric::kApiSeconds,
             "Seconds until the API server answered; watches are not included");
-  prometheus::Family<Gauge>& behind =
+  prometheus::Family<Gauge>& behind RATOON_GUARDED_BY(reading) =
       build(registry, prometheus::BuildGauge(), names::metric::kCacheStaleness,
             "Seconds by which the cached objects may be behind the API server");
-  Gauge& waiting = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueJobs,
-                         "Jobs that wait for a decision")
-                       .Add({});
-  Gauge& wait = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueWait,
-                      "Seconds that the first job in the queue has waited")
-                    .Add({});
-  Counter& messages =
-      build(registry, prometheus::BuildCounter(), names::metric::kMessages, "Valid messages of members")
+  Gauge& waiting RATOON_GUARDED_BY(reading) = build(registry, prometheus::BuildGauge(),
+                                                    names::metric::kReconcileQueueJobs,
+                                                    "Jobs that wait for a decision")
+                                                  .Add({});
+  Gauge& wait RATOON_GUARDED_BY(reading) = build(registry, prometheus::BuildGauge(),
+                                                 names::metric::kReconcileQueueWait,
+                                                 "Seconds that the first job in the queue has waited")
+                                               .Add({});
+  Counter& messages RATOON_GUARDED_BY(reading) = build(registry, prometheus::BuildCounter(),
+                                                       names::metric::kMessages, "Valid messages of members")
+                                                     .Add({});
+  Gauge& parked RATOON_GUARDED_BY(reading) = build(registry, prometheus::BuildGauge(),
+                                                   names::metric::kLongPolls,
+                                                   "Long polls of members that wait for an answer")
+                                                 .Add({});
+  Gauge& leading RATOON_GUARDED_BY(reading) =
+      build(registry, prometheus::BuildGauge(), names::metric::kLeading,
+            "1 for the operator that runs the jobs, 0 for an operator that stands by")
           .Add({});
-  Gauge& parked = build(registry, prometheus::BuildGauge(), names::metric::kLongPolls,
-                        "Long polls of members that wait for an answer")
-                      .Add({});
-  Gauge& leading = build(registry, prometheus::BuildGauge(), names::metric::kLeading,
-                         "1 for the operator that runs the jobs, 0 for an operator that stands by")
-                       .Add({});
-  prometheus::Family<Gauge>& certificate_end =
+  prometheus::Family<Gauge>& certificate_end RATOON_GUARDED_BY(reading) =
       build(registry, prometheus::BuildGauge(), names::metric::kCoordinatorCertificateExpiry,
             "Seconds since 1970 at which the certificate for members expires");
   Gauge& build_info =
@@ -69,11 +75,12 @@ struct SelfMetrics::Families {
             "1; the version of Ratoon in this operator, and of the messages between it and its members")
           .Add({{std::string(names::metric_label::kVersion), RATOON_VERSION},
                 {std::string(names::metric_label::kContract), std::to_string(kContractVersion)}});
-  Gauge& memory =
+  Gauge& memory RATOON_GUARDED_BY(reading) =
       build(registry, prometheus::BuildGauge(), names::metric::kProcessMemory, "Resident memory").Add({});
-  Counter& cpu = build(registry, prometheus::BuildCounter(), names::metric::kProcessCpu,
-                       "Processor time, in user mode and in the kernel")
-                     .Add({});
+  Counter& cpu RATOON_GUARDED_BY(reading) = build(registry, prometheus::BuildCounter(),
+                                                  names::metric::kProcessCpu,
+                                                  "Processor time, in user mode and in the kernel")
+                                                .Add({});
 };
 
 SelfMetrics::SelfMetrics() : families_(std::make_unique<Families>()) {
@@ -92,15 +99,16 @@ void SelfMetrics::note_call(const ApiCall& call) {
 
 std::string SelfMetrics::text(const OperatorVitals& vitals) const {
   Families& f = *families_;
-  const std::lock_guard lock(f.reading);
+  const MutexLock lock(f.reading);
   for (const auto& [resource, seconds] : vitals.seconds_behind)
     f.behind.Add({{"resource", std::string(resource)}}).Set(seconds);
   f.waiting.Set(static_cast<double>(vitals.backlog.jobs));
-  f.wait.Set(vitals.backlog.longest_seconds);
+  f.wait.Set(vitals.backlog.longest_wait_seconds);
   raise_counter_to(f.messages, static_cast<double>(vitals.load.messages));
   f.parked.Set(static_cast<double>(vitals.load.parked));
   f.leading.Set(vitals.is_leading ? 1 : 0);
-  if (vitals.certificate_ends) f.certificate_end.Add({}).Set(seconds(vitals.certificate_ends->since_epoch));
+  if (vitals.certificate_expires_at)
+    f.certificate_end.Add({}).Set(seconds(vitals.certificate_expires_at->since_epoch));
   f.memory.Set(vitals.memory_bytes);
   raise_counter_to(f.cpu, vitals.cpu_seconds);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());

@@ -22,7 +22,7 @@ struct OperatorVitals {
   WorkQueue::Backlog backlog{};
   coordinator::Coordinator::Load load{};
   bool is_leading = false;
-  std::optional<WallTime> certificate_ends{};  // nothing: members call without TLS
+  std::optional<WallTime> certificate_expires_at{};  // nothing: members call without TLS
   double memory_bytes = 0;
   double cpu_seconds = 0;
 };

@@ -18,21 +18,22 @@ void FairQueue::add(const JobKey& key, Urgency urgency, Timestamp due) {
   // A namespace that had no waiting jobs and no workers counts as just served: its turn comes after the turns
   // of the other namespaces.
   NamespaceQueue& line =
-      lines_.try_emplace(key.name_space, NamespaceQueue{.served = take_count_}).first->second;
-  if (waiting_jobs_of(line, slow_.contains(key), urgency).emplace(due, key).second) ++waiting_;
+      namespace_queues_.try_emplace(key.name_space, NamespaceQueue{.served = take_count_}).first->second;
+  if (waiting_jobs_of(line, slow_jobs_.contains(key), urgency).emplace(due, key).second) ++waiting_count_;
 }
 
 void FairQueue::remove(const JobKey& key, Urgency urgency, Timestamp due) {
-  const auto line = lines_.find(key.name_space);
-  if (line == lines_.end()) return;
-  waiting_ -= waiting_jobs_of(line->second, slow_.contains(key), urgency).erase({due, key});
-  if (line->second.is_unused()) lines_.erase(line);
+  const auto line = namespace_queues_.find(key.name_space);
+  if (line == namespace_queues_.end()) return;
+  waiting_count_ -= waiting_jobs_of(line->second, slow_jobs_.contains(key), urgency).erase({due, key});
+  if (line->second.is_unused()) namespace_queues_.erase(line);
 }
 
 FairQueue::Candidate FairQueue::first_of(NamespaceQueue& line, Timestamp now) const {
   Candidate first;
-  if (line.taken >= limits_.each_max) return first;
-  const bool may_be_slow = slow_taken_.size() < limits_.slow_max && line.slow_taken < limits_.slow_each_max;
+  if (line.taken >= limits_.per_namespace_max) return first;
+  const bool may_be_slow =
+      slow_taken_jobs_.size() < limits_.slow_max && line.slow_taken_count < limits_.slow_per_namespace_max;
   for (const bool is_slow : {false, true}) {
     if (is_slow && !may_be_slow) continue;
     for (const Urgency urgency : {Urgency::kDisruption, Urgency::kRoutine}) {
@@ -63,8 +64,8 @@ bool FairQueue::are_all_active(Timestamp now) const {
   return std::cmp_greater_equal(active, limits_.active_max);
 }
 
-std::optional<Timestamp> FairQueue::next_place_at(Timestamp now) const {
-  if (waiting_ == 0 || !are_all_active(now)) return std::nullopt;
+std::optional<Timestamp> FairQueue::next_worker_free_at(Timestamp now) const {
+  if (waiting_count_ == 0 || !are_all_active(now)) return std::nullopt;
   std::optional<Timestamp> next;
   for (const auto& [key, since] : taken_since_)
     if (now - since < kHangingTurn)
@@ -73,44 +74,45 @@ std::optional<Timestamp> FairQueue::next_place_at(Timestamp now) const {
 }
 
 std::optional<JobKey> FairQueue::take(Timestamp now) {
-  if (waiting_ == 0 || are_all_active(now)) return std::nullopt;
+  if (waiting_count_ == 0 || are_all_active(now)) return std::nullopt;
   Candidate best;
-  for (auto& [name_space, line] : lines_) {
+  for (auto& [name_space, line] : namespace_queues_) {
     const Candidate next = first_of(line, now);
     if (next.line != nullptr && (best.line == nullptr || is_before(next, best))) best = next;
   }
   if (best.line == nullptr) return std::nullopt;
   JobKey key = std::move(best.turns->extract(best.turns->begin()).value().second);
-  --waiting_;
+  --waiting_count_;
   ++best.line->taken;
   best.line->served = ++take_count_;
   taken_since_.emplace(key, now);
-  if (slow_.contains(key)) {
-    slow_taken_.insert(key);
-    ++best.line->slow_taken;
+  if (slow_jobs_.contains(key)) {
+    slow_taken_jobs_.insert(key);
+    ++best.line->slow_taken_count;
   }
   return key;
 }
 
 void FairQueue::give_back(const JobKey& key, Duration turn) {
-  const auto line = lines_.find(key.name_space);
-  if (line == lines_.end() || line->second.taken == 0) return;
+  const auto line = namespace_queues_.find(key.name_space);
+  if (line == namespace_queues_.end() || line->second.taken == 0) return;
   taken_since_.erase(key);
   --line->second.taken;
-  line->second.slow_taken -= slow_taken_.erase(key);
+  line->second.slow_taken_count -= slow_taken_jobs_.erase(key);
   if (turn >= kSlowTurn)
-    slow_.insert(key);
+    slow_jobs_.insert(key);
   else
-    slow_.erase(key);
-  if (line->second.is_unused()) lines_.erase(line);
+    slow_jobs_.erase(key);
+  if (line->second.is_unused()) namespace_queues_.erase(line);
 }
 
 FairQueue::Backlog FairQueue::backlog(Timestamp now) const {
-  Backlog found{.jobs = waiting_};
-  for (const auto& [name_space, line] : lines_)
+  Backlog found{.jobs = waiting_count_};
+  for (const auto& [name_space, line] : namespace_queues_)
     for (const WaitingJobs& turns : line.turns)
       if (!turns.empty())
-        found.longest_seconds = std::max(found.longest_seconds, seconds(now - turns.begin()->first));
+        found.longest_wait_seconds =
+            std::max(found.longest_wait_seconds, seconds(now - turns.begin()->first));
   return found;
 }
 

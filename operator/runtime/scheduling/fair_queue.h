@@ -1,8 +1,8 @@
 // operator/runtime/scheduling/: decides which job the next free worker handles. FairQueue: the jobs that are
 // due. Jobs wait by namespace, and the namespaces take turns: a worker that becomes free handles a job of the
 // namespace that has the fewest workers. Calls for a job may hang, for example in a webhook of its namespace,
-// so jobs of one namespace have at most `each_max` workers at once. A job whose last turn was long is slow.
-// Slow jobs get only a part of the namespace's workers, so that its other jobs also get workers.
+// so jobs of one namespace have at most `per_namespace_max` workers at once. A job whose last turn was long
+// is slow. Slow jobs get only a part of the namespace's workers, so that its other jobs also get workers.
 //
 // At most `active_max` workers may be active. A worker whose turn lasts long, because a call hangs, does
 // not count as active, and another worker takes its place. So jobs whose calls hang cannot hold all
@@ -33,10 +33,10 @@ namespace ratoon::runtime {
 // Limits for groups of jobs: how many workers may handle jobs of a group at the same time.
 struct WorkerLimits {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  std::size_t each_max = kNone;       // jobs of one namespace
-  std::size_t slow_max = kNone;       // slow jobs of all namespaces together
-  std::size_t slow_each_max = kNone;  // slow jobs of one namespace
-  std::size_t active_max = kNone;     // all jobs whose turn is not long yet
+  std::size_t per_namespace_max = kNone;       // jobs of one namespace
+  std::size_t slow_max = kNone;                // slow jobs of all namespaces together
+  std::size_t slow_per_namespace_max = kNone;  // slow jobs of one namespace
+  std::size_t active_max = kNone;              // all jobs whose turn is not long yet
 };
 
 class FairQueue {
@@ -59,17 +59,17 @@ class FairQueue {
   void give_back(const JobKey& key, Duration turn);
   // Call forget() after give_back() of a job that no longer exists, so that a later job of the same name does
   // not count as slow.
-  void forget(const JobKey& key) { slow_.erase(key); }
+  void forget(const JobKey& key) { slow_jobs_.erase(key); }
   // If jobs wait because `active_max` workers are active, returns when the first of these workers will no
   // longer count as active.
-  [[nodiscard]] std::optional<Timestamp> next_place_at(Timestamp now) const;
+  [[nodiscard]] std::optional<Timestamp> next_worker_free_at(Timestamp now) const;
 
   struct Backlog {
     std::size_t jobs = 0;
-    double longest_seconds = 0;  // how long the first of them has waited
+    double longest_wait_seconds = 0;  // how long the first of them has waited
   };
   [[nodiscard]] Backlog backlog(Timestamp now) const;
-  [[nodiscard]] bool is_empty() const { return waiting_ == 0; }
+  [[nodiscard]] bool is_empty() const { return waiting_count_ == 0; }
 
  private:
   using WaitingJob = std::pair<Timestamp, JobKey>;
@@ -78,7 +78,7 @@ class FairQueue {
   struct NamespaceQueue {
     std::array<WaitingJobs, 4> turns{};  // see waiting_jobs_of()
     std::size_t taken = 0;
-    std::size_t slow_taken = 0;
+    std::size_t slow_taken_count = 0;
     std::uint64_t served = 0;  // the number of the last take() that took one of its jobs, or before it came
     [[nodiscard]] bool is_unused() const;
   };
@@ -97,11 +97,11 @@ class FairQueue {
   [[nodiscard]] bool are_all_active(Timestamp now) const;
 
   const WorkerLimits limits_;
-  std::map<std::string, NamespaceQueue> lines_;  // by namespace
-  std::set<JobKey> slow_;                        // jobs whose last turn was long
-  std::set<JobKey> slow_taken_;                  // those of them that have a worker now
-  std::map<JobKey, Timestamp> taken_since_;      // all jobs that have a worker now
-  std::size_t waiting_ = 0;
+  std::map<std::string, NamespaceQueue> namespace_queues_;  // by namespace
+  std::set<JobKey> slow_jobs_;                              // jobs whose last turn was long
+  std::set<JobKey> slow_taken_jobs_;                        // those of them that have a worker now
+  std::map<JobKey, Timestamp> taken_since_;                 // all jobs that have a worker now
+  std::size_t waiting_count_ = 0;
   std::uint64_t take_count_ = 0;
 };
 

@@ -13,7 +13,7 @@ void WorkQueue::add_now(const JobKey& key, Urgency urgency) {
 }
 
 void WorkQueue::ask(const JobKey& key, Timestamp at, Urgency urgency) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry& entry = entries_[key];
   const bool is_asked = entry.due.has_value();
   if (urgency == Urgency::kDisruption && !entry.disrupted) entry.disrupted = at;
@@ -58,25 +58,26 @@ std::optional<JobKey> WorkQueue::take_first() {
 }
 
 std::optional<JobKey> WorkQueue::take_due() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return take_first();
 }
 
 std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     if (auto key = take_first()) {
       if (!due_.is_empty() || !not_yet_due_.empty()) wake_.notify_one();  // for the next one
       return key;
     }
-    const auto is_changed = [this, seen = change_count_] { return change_count_ != seen; };
-    const auto place_at = due_.next_place_at(clock_.now());
+    const auto is_changed = [this, seen = change_count_]()
+                                RATOON_REQUIRES(mutex_) { return change_count_ != seen; };
+    const auto place_at = due_.next_worker_free_at(clock_.now());
     if (place_at) {  // no event reports that a turn has become long
       wake_.wait_for(lock, stop, *place_at - clock_.now(), is_changed);
       continue;
     }
     if (has_timed_waiter_) {
-      wake_.wait(lock, stop, [&] { return !has_timed_waiter_ || is_changed(); });
+      wake_.wait(lock, stop, [&]() RATOON_REQUIRES(mutex_) { return !has_timed_waiter_ || is_changed(); });
       continue;
     }
     has_timed_waiter_ = true;
@@ -91,13 +92,13 @@ std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
 }
 
 std::optional<Timestamp> WorkQueue::disrupted_since(const JobKey& key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = entries_.find(key);
   return entry == entries_.end() ? std::nullopt : entry->second.taken_disrupted_since;
 }
 
 void WorkQueue::done(const JobKey& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = entries_.find(key);
   if (entry == entries_.end() || !entry->second.taken) return;
   due_.give_back(key, clock_.now() - *entry->second.taken);
@@ -114,12 +115,12 @@ void WorkQueue::done(const JobKey& key) {
 
 WorkQueue::Backlog WorkQueue::backlog() const {
   const Timestamp now = clock_.now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Backlog found = due_.backlog(now);
   for (const auto& [due, key] : not_yet_due_) {  // jobs that became due after the last call
     if (due > now) break;
     ++found.jobs;
-    found.longest_seconds = std::max(found.longest_seconds, seconds(now - due));
+    found.longest_wait_seconds = std::max(found.longest_wait_seconds, seconds(now - due));
   }
   return found;
 }

@@ -5,11 +5,9 @@
 // Thread contract: every method may be called from any thread, and any number of threads take keys.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -17,6 +15,7 @@
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 #include "operator/runtime/scheduling/fair_queue.h"
 #include "operator/runtime/scheduling/urgency.h"
 
@@ -58,24 +57,23 @@ class WorkQueue {
   };
 
   void ask(const JobKey& key, Timestamp at, Urgency urgency);
-  // The caller of each function below holds mutex_.
-  void enqueue(const JobKey& key, const Entry& entry);
-  void remove_from_queues(const JobKey& key, const Entry& entry);
-  void move_due(Timestamp now);  // from not_yet_due_ to due_
-  [[nodiscard]] std::optional<JobKey> take_first();
+  void enqueue(const JobKey& key, const Entry& entry) RATOON_REQUIRES(mutex_);
+  void remove_from_queues(const JobKey& key, const Entry& entry) RATOON_REQUIRES(mutex_);
+  void move_due(Timestamp now) RATOON_REQUIRES(mutex_);  // from not_yet_due_ to due_
+  [[nodiscard]] std::optional<JobKey> take_first() RATOON_REQUIRES(mutex_);
 
   const Clock& clock_;
   const Duration clock_check_interval_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::map<JobKey, Entry> entries_;  // guarded by mutex_
-  std::set<std::pair<Timestamp, JobKey>>
-      not_yet_due_;  // guarded by mutex_; requested, not taken and not due yet
-  FairQueue due_;    // guarded by mutex_; requested, not taken and due
-  std::uint64_t change_count_ =
-      0;  // guarded by mutex_; shows waiting threads that their pause may be too long
-  bool has_timed_waiter_ =
-      false;  // guarded by mutex_; one thread waits for the next moment, the others for it
+  mutable Mutex mutex_;
+  StoppableConditionVariable wake_;
+  std::map<JobKey, Entry> entries_ RATOON_GUARDED_BY(mutex_);
+  // The keys that are requested, not taken and not due yet.
+  std::set<std::pair<Timestamp, JobKey>> not_yet_due_ RATOON_GUARDED_BY(mutex_);
+  FairQueue due_ RATOON_GUARDED_BY(mutex_);  // requested, not taken and due
+  // Shows waiting threads that their pause may be too long.
+  std::uint64_t change_count_ RATOON_GUARDED_BY(mutex_) = 0;
+  // Whether one thread waits for the next moment; the others wait for this thread.
+  bool has_timed_waiter_ RATOON_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ratoon::runtime

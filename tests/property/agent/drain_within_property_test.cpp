@@ -75,7 +75,7 @@ class Rank {
       if ((requests & (control::kSave | control::kStop)) != 0) save();
       const bool is_stopped = (requests & control::kStop) != 0;
       if (is_stopped) now_ = std::max(now_, saves.back().durable);
-      if (is_stopped || (requests & control::kStopWithoutSave) != 0 || drain_.must_exit(now_, true))
+      if (is_stopped || (requests & control::kStopWithoutSave) != 0 || drain_.find_exit_failure(now_, true))
         left = now_;
     }
   }

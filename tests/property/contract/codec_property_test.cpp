@@ -107,7 +107,8 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   if (*gen::arbitrary<bool>()) beat.committed = any_entry();
   for (std::uint32_t i = any_number(4); i > 0; --i) beat.unreachable_peers.push_back(any_text());
   if (*gen::arbitrary<bool>()) {
-    beat.outlook = Outlook{.position = any_count(), .total = any_count(), .unit = any_text(), .loss = {}};
+    beat.outlook =
+        ProgressEstimate{.position = any_count(), .total = any_count(), .unit = any_text(), .loss = {}};
     if (*gen::arbitrary<bool>()) beat.outlook->loss = -any_seconds();
     if (*gen::arbitrary<bool>()) beat.outlook->best = any_text();
   }

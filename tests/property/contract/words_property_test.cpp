@@ -127,10 +127,10 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   beat.committed = longest_entry();
   beat.damaged.assign(many, longest_entry());
   beat.unreachable_peers.assign(many, kLongestName);
-  beat.outlook = Outlook{
+  beat.outlook = ProgressEstimate{
       .position = contract::kExactJsonIntegerMax, .total = 0, .unit = kLongestName, .loss = any_double()};
   const Heartbeat heard_beat = heard(beat);
-  RC_ASSERT(heard_beat.damaged.size() == std::min(many, kDamagedMax));
+  RC_ASSERT(heard_beat.damaged.size() == std::min(many, kDamagedCheckpointsMax));
   RC_ASSERT(heard_beat.unreachable_peers.size() == std::min(many, kPeersMax));
   assert_is_near(heard_beat.seconds_in_phase, beat.seconds_in_phase);
   assert_is_near(heard_beat.allowed_seconds.value(), *beat.allowed_seconds);

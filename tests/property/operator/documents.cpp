@@ -40,7 +40,7 @@ json restart_document(const api::RestartPolicy& policy) {
               {"rules", rules},
               {"backoffSeconds", policy.backoff_seconds},
               {"backoffMaxSeconds", policy.backoff_max_seconds}};
-  if (policy.is_losses_max_given) out["maxLossesWithoutStep"] = policy.losses_without_step_max;
+  if (policy.is_losses_without_step_max_set) out["maxLossesWithoutStep"] = policy.losses_without_step_max;
   return out;
 }
 

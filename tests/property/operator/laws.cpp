@@ -232,7 +232,7 @@ void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& a
     EXPECT_NEAR(whole(after.ledger), whole(before), 0.002);
   }
   EXPECT_EQ(after.ledger.since.has_value(), !api::is_over(after.phase));
-  for (std::size_t i = 0; i < api::kTimeLedgerParts; ++i)
+  for (std::size_t i = 0; i < api::kTimeLedgerPartCount; ++i)
     EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::TimeLedgerPart>(i));
 }
 
@@ -268,13 +268,13 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
   const std::chrono::seconds longest(seen.job.spec.restart_policy.backoff_max_seconds);
   const WallTime latest{seen.wall_now.since_epoch + longest};
   for (const auto& member : decision.status.members) {
-    if (!member.not_before) continue;
-    EXPECT_GT(*member.not_before, seen.wall_now);
-    EXPECT_LE(*member.not_before, latest);
+    if (!member.next_pod_not_before) continue;
+    EXPECT_GT(*member.next_pod_not_before, seen.wall_now);
+    EXPECT_LE(*member.next_pod_not_before, latest);
     EXPECT_FALSE(made.contains(name_of(member))) << name_of(member) << " was to be made later";
     const auto* before = find_member(seen.job.status, member);
-    const bool has_waited = before != nullptr && before->not_before &&
-                            std::min(*before->not_before, latest) == *member.not_before;
+    const bool has_waited = before != nullptr && before->next_pod_not_before &&
+                            std::min(*before->next_pod_not_before, latest) == *member.next_pod_not_before;
     EXPECT_TRUE(has_waited || is_any_crash) << name_of(member) << " waits for no reason";
     EXPECT_TRUE(decision.wake_at || decision.status.suspending_since) << "no decision would end the pause";
   }

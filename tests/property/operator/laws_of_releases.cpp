@@ -99,10 +99,10 @@ void Laws::check_release(const Observation& seen, const Decision& decision) {
   const Duration pause = wait.retry_at->since_epoch - seen.wall_now.since_epoch;
   EXPECT_GE(pause, limit / 2);
   EXPECT_LE(pause, limit * 8) << "pauses without end";
-  const auto known = before.capacity_wait ? before.capacity_wait->releases : 0;
-  EXPECT_EQ(wait.releases, known + 1);
+  const auto known = before.capacity_wait ? before.capacity_wait->release_count : 0;
+  EXPECT_EQ(wait.release_count, known + 1);
   // A release that was not stored is decided again, with the same pause.
-  EXPECT_TRUE(wait.releases == 1 || wait.releases > kGrowsUntil || pause >= pause_)
+  EXPECT_TRUE(wait.release_count == 1 || wait.release_count > kGrowsUntil || pause >= pause_)
       << "the pause does not grow";
   pause_ = pause;
 }

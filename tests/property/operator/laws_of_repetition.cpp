@@ -85,7 +85,7 @@ void Laws::check_waiting(Observation seen) const {
   if (pause <= Duration(0) || !now.actions.empty()) return;
   seen.job.status = now.status;
   seen.recovery = now.recovery;
-  seen.lists_valid_from = now.announcement.lists_valid_from;
+  seen.checkpoint_lists_valid_from = now.announcement.checkpoint_lists_valid_from;
   seen.wall_now = {seen.wall_now.since_epoch + pause};
   const Decision then = core::reconcile(seen, world_.now() + pause);
   EXPECT_TRUE(then.actions.empty())

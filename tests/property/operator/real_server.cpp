@@ -115,7 +115,7 @@ class RealServer final : public ServerBehind {
   }
 
   json patch(const kube::ObjectReference& target, const json& change) {
-    return must(client_.call(kube::merge_patch(target, change), {}));
+    return must(client_.call(kube::make_patch_request(target, change), {}));
   }
 
   void create(const std::string& kind, json object) {

@@ -165,7 +165,7 @@ Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
     const bool counts = decides(spec.failure_policy.roles, one.role) && !one.is_outside;
     if (toll == Toll::kFree) ++bill.free;
     const bool is_excused =
-        is_platform_caused(one) || (is_outage(one) && !spec.restart_policy.is_losses_max_given);
+        is_platform_caused(one) || (is_outage(one) && !spec.restart_policy.is_losses_without_step_max_set);
     if (!one.is_outside && (toll != Toll::kFree || !is_excused)) ++bill.blamed;
     if (toll == Toll::kJob && counts) bill.ends_job = true;
     if (toll == Toll::kHang) ++bill.hung;

@@ -238,7 +238,7 @@ void World::join(Agent& agent) {
     const auto is_good = [](const InventoryEntry& entry) { return entry.is_complete; };
     if (!found.empty() && std::ranges::none_of(found, is_good)) return leave(agent, 83);
   }
-  if (const auto refusal = member_server_.refuse_join(agent.identity))
+  if (const auto refusal = member_server_.find_join_refusal(agent.identity))
     return leave(agent, refusal->kind == "superseded" ? 81 : 80);
   agent.asked->inventory_age_seconds = seconds(now_ - agent.listed);
   member_server_.record_join(*agent.asked, now_);
@@ -330,10 +330,10 @@ void World::beat(Agent& agent) {
       agent.state == Agent::State::kTraining || agent.state == Agent::State::kFinishing;
   if (tells_of_steps && agent.assignment.rank == Rank(0)) {
     const std::uint64_t step = agent.step;
-    beat.outlook = Outlook{.position = step,
-                           .total = scenario_.total_steps,
-                           .unit = "step",
-                           .loss = 1.0 / static_cast<double>(step + 3)};
+    beat.outlook = ProgressEstimate{.position = step,
+                                    .total = scenario_.total_steps,
+                                    .unit = "step",
+                                    .loss = 1.0 / static_cast<double>(step + 3)};
   }
   if (moves_.percent("beat-again", agent.pod_uid, 4))
     late_beats_.emplace_back(now_ + moves_.ticks("beat-after", 0, 80), beat);

@@ -58,7 +58,7 @@ void World::claim_completion(const Agent& agent) {
   Completed wrong = test::completed(agent.identity, attempt.value(), agent.step);
   wrong.checkpoint = draw_wrong_end(*known);
   ++wrong_completions_;
-  if (member_server_.refuse_completion(wrong)) return;  // and the trainer goes on
+  if (member_server_.find_completion_refusal(wrong)) return;  // and the trainer goes on
   member_server_.record_completed(wrong, now_);
   has_news_ = true;
 }

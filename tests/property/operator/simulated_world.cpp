@@ -21,7 +21,7 @@ void apply_policies(const Policies& policies, api::TrainingJobSpec& spec) {
   spec.failure_policy.roles = policies.failing;
   spec.restart_policy.rules = policies.rules;
   spec.restart_policy.losses_without_step_max = policies.losses_without_step_max;
-  spec.restart_policy.is_losses_max_given = policies.gives_losses_max;
+  spec.restart_policy.is_losses_without_step_max_set = policies.gives_losses_max;
   spec.clean_pod_policy = policies.clean_pods;
   spec.ttl_seconds_after_finished = policies.ttl_seconds;
   spec.release_after_seconds = policies.release_after_seconds;
@@ -111,15 +111,16 @@ std::vector<api::Pod> World::pods() const {
 }
 
 core::Observation World::observe() const {
-  core::Observation seen{.job = job_,
-                         .pods = {},
-                         .processes = member_server_.processes(),
-                         .world = member_server_.announcement().world,
-                         .nodes = {},
-                         .wall_now = wall_now(),
-                         .recovery = recovery_,
-                         .lists_valid_from = member_server_.announcement().lists_valid_from,
-                         .listening_since = listening_since()};
+  core::Observation seen{
+      .job = job_,
+      .pods = {},
+      .processes = member_server_.processes(),
+      .world = member_server_.announcement().world,
+      .nodes = {},
+      .wall_now = wall_now(),
+      .recovery = recovery_,
+      .checkpoint_lists_valid_from = member_server_.announcement().checkpoint_lists_valid_from,
+      .listening_since = listening_since()};
   for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
   for (const auto& [name, node] : nodes_seen_) {
     const bool is_used =
@@ -147,7 +148,7 @@ core::Observation World::observe_after(const core::Observation& seen, const core
   job_session.announce(decision.announcement);
   after.processes = job_session.processes();
   after.world = job_session.announcement().world;
-  after.lists_valid_from = job_session.announcement().lists_valid_from;
+  after.checkpoint_lists_valid_from = job_session.announcement().checkpoint_lists_valid_from;
   return after;
 }
 

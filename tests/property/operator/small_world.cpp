@@ -65,17 +65,17 @@ bool SmallWorld::is_first_over() const {
 }
 
 core::Observation SmallWorld::observe(const SmallJob& job) const {
-  core::Observation seen{.job = job.job,
-                         .pods = job.copy,
-                         .processes = job.job_session.processes(),
-                         .world = job.job_session.announcement().world,
-                         .nodes = {},
-                         .wall_now = wall_now(),
-                         .recovery = {},
-                         .lists_valid_from = job.job_session.announcement().lists_valid_from,
-                         .listening_since = job.is_open ? job.opened : now_};
-  for (std::size_t node = 0; node < kNodes; ++node)
-    seen.nodes.push_back({.name = node_name(node), .taints = {}, .is_lost = is_known_dead(node)});
+  core::Observation seen{
+      .job = job.job,
+      .pods = job.copy,
+      .processes = job.job_session.processes(),
+      .world = job.job_session.announcement().world,
+      .nodes = {},
+      .wall_now = wall_now(),
+      .checkpoint_lists_valid_from = job.job_session.announcement().checkpoint_lists_valid_from,
+      .listening_since = job.is_open ? job.opened : now_};
+  for (std::size_t i = 0; i < kNodes; ++i)
+    seen.nodes.push_back({.name = node_name(i), .taints = {}, .is_lost = is_known_dead(i)});
   return seen;
 }
 

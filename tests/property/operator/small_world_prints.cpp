@@ -54,8 +54,8 @@ void add(const api::TrainingJobStatus& status, WallTime now, Print& print) {
         ((std::uint64_t{member.incarnation} * 64 + member.successor) * 4 + (member.is_completed ? 2U : 0U)) *
             4 +
         (member.is_absent ? 1U : 0U));
-    print.add_duration(member.not_before
-                           ? std::max(Duration(0), member.not_before->since_epoch - now.since_epoch)
+    print.add_duration(member.next_pod_not_before
+                           ? std::max(Duration(0), member.next_pod_not_before->since_epoch - now.since_epoch)
                            : Duration(-1));
   }
   for (const auto& suspect : status.suspect_nodes) {

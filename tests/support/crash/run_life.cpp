@@ -44,7 +44,7 @@ Result<void> save_world(const RunStore& store, const WorldSave& save) {
     const LoadedTensors states = states_of(save.id, rank, save.weight_bytes);
     auto views = views_of(states);
     for (TensorView& view : views) view.is_saved_in_parts = rank < save.known.size();
-    const auto known = rank < save.known.size() ? save.known[rank] : KnownParts();
+    const auto known = rank < save.known.size() ? save.known[rank] : CommittedParts();
     if (auto written = store.write_pack(save.id, Rank(rank), views, known); !written) return written;
   }
   const auto committed = store.try_commit(save.id, save.ranks);
@@ -57,9 +57,9 @@ Result<void> save_world(const RunStore& store, const WorldSave& save) {
 namespace {
 
 // Returns, for each rank, the parts of the newest checkpoint, as a process knows them after it has resumed.
-std::vector<KnownParts> known_parts(const Disk& disk, const RunStore& store, std::uint32_t ranks) {
+std::vector<CommittedParts> known_parts(const Disk& disk, const RunStore& store, std::uint32_t ranks) {
   constexpr PartSizes kSmallParts{.tensor_bytes_min = 256, .part_bytes_min = 64};
-  std::vector<KnownParts> known(ranks, KnownParts({}, {}, kSmallParts));
+  std::vector<CommittedParts> known(ranks, CommittedParts({}, {}, kSmallParts));
   const auto inventory = store.inventory();
   if (!inventory || inventory->complete.empty()) return known;
   const CheckpointId newest = id_of(inventory->complete.front());
@@ -67,7 +67,7 @@ std::vector<KnownParts> known_parts(const Disk& disk, const RunStore& store, std
   if (!sealed) return known;
   const auto& packs = sealed->manifest.packs;
   for (std::uint32_t rank = 0; rank < ranks; ++rank)
-    known[rank] = KnownParts(newest, packs[rank % packs.size()].tensors_in_parts, kSmallParts);
+    known[rank] = CommittedParts(newest, packs[rank % packs.size()].tensors_in_parts, kSmallParts);
   return known;
 }
 
@@ -111,7 +111,7 @@ std::optional<std::string> recover(const RunStore& store, std::optional<Checkpoi
 
 std::optional<std::string> find_damage(const Inventory& inventory) {
   for (const InventoryEntry& entry : inventory.damaged) {
-    const bool is_late = entry.digest == kWithoutPack && !inventory.complete.empty() &&
+    const bool is_late = entry.digest == kMissingPackDigest && !inventory.complete.empty() &&
                          entry.attempt < inventory.complete.front().attempt;
     if (!is_late) return text_of(id_of(entry)) + " is " + entry.digest;
   }

@@ -34,7 +34,7 @@ struct WorldSave {
   std::size_t weight_bytes = kSmallState;
   std::function<void()> acknowledge{};  // called once it is committed
   // The part files of each rank that the save may refer to; empty: no tensor is saved in parts.
-  std::vector<checkpoint::KnownParts> known{};
+  std::vector<checkpoint::CommittedParts> known{};
 };
 [[nodiscard]] Result<void> save_world(const checkpoint::RunStore& store, const WorldSave& save);
 

@@ -38,7 +38,7 @@ ratoon_test(unit/agent/staging_test
           checkpoint/staging/saver_of_two_test.cpp checkpoint/staging/saver_test.cpp
           checkpoint/staging/short_of_room_test.cpp checkpoint/staging/slot_test.cpp checkpoint/staging/soak_test.cpp
           checkpoint/staging/streaming_copy_test.cpp checkpoint/staging/writer_throws_test.cpp
-          checkpoint/saver/background_sums_test.cpp
+          checkpoint/saver/background_checksums_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/staging_memory_test
   SOURCES checkpoint/staging/stage_throws_test.cpp ../../support/scarce_memory.cpp LIBS crash_support ratoon::agent

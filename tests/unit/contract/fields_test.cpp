@@ -78,23 +78,23 @@ TEST(ParseJson, BuildsWhatTheLibraryBuilds) {
 TEST(ParseJson, ListsOfANameAreReadOverWhereverTheyStand) {
   const std::string text = R"({"x":[{"a":1},[2]],"metadata":{"x":[],"name":"n","y":{"x":{"kept":[1]}}},)"
                            R"("z":[["x"],{"x":[[{"x":[]}]],"b":"x"}]})";
-  const auto parsed = parse_json_without("x", text, 1000, 8);
+  const auto parsed = parse_json_without_list("x", text, 1000, 8);
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->dump(), R"({"metadata":{"name":"n","y":{"x":{"kept":[1]}}},"z":[["x"],{"b":"x"}]})");
-  EXPECT_EQ(parse_json_without("x", R"({"x":[[[[1]]]],"y":1})", 1000, 1)->dump(), R"({"y":1})");
-  EXPECT_FALSE(parse_json_without("x", R"({"x":[1,})", 1000, 4)) << "and it must be JSON";
+  EXPECT_EQ(parse_json_without_list("x", R"({"x":[[[[1]]]],"y":1})", 1000, 1)->dump(), R"({"y":1})");
+  EXPECT_FALSE(parse_json_without_list("x", R"({"x":[1,})", 1000, 4)) << "and it must be JSON";
   EXPECT_EQ(*parse_json(text, 1000, 8), json::parse(text));
 }
 
 TEST(ParseJson, WhatIsTooDeepHidesNothingElseWhereItMayBeLeftOut) {
   const std::string text = R"({"items":[{"a":{"b":[1,{}],"c":2}},[[["x"]],3],{"d":4}]})";
-  EXPECT_EQ(parse_json_without("", text, 1000, 4)->dump(),
+  EXPECT_EQ(parse_json_without_list("", text, 1000, 4)->dump(),
             R"({"items":[{"a":{"b":null,"c":2}},[[null],3],{"d":4}]})");
-  EXPECT_EQ(parse_json_without("", text, 1000, 5)->dump(),
+  EXPECT_EQ(parse_json_without_list("", text, 1000, 5)->dump(),
             R"({"items":[{"a":{"b":[1,null],"c":2}},[[["x"]],3],{"d":4}]})");
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_EQ(parse_json_without("", "[" + deep + ",1]", 1'000'000, 2)->dump(), "[[null],1]");
-  EXPECT_FALSE(parse_json_without("", deep + "]", 1'000'000, 2)) << "and it must be JSON";
+  EXPECT_EQ(parse_json_without_list("", "[" + deep + ",1]", 1'000'000, 2)->dump(), "[[null],1]");
+  EXPECT_FALSE(parse_json_without_list("", deep + "]", 1'000'000, 2)) << "and it must be JSON";
   EXPECT_FALSE(parse_json(text, 1000, 4));
 }
 

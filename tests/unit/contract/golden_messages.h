@@ -114,7 +114,7 @@ inline Heartbeat golden_beat_with_outlook() {
           .phase = ProcessPhase::kCompute,
           .seconds_in_phase = 0.25,
           .committed = {},
-          .outlook = Outlook{.position = 1208, .total = 4000, .unit = "step", .loss = 0.5}};
+          .outlook = ProgressEstimate{.position = 1208, .total = 4000, .unit = "step", .loss = 0.5}};
 }
 
 inline Heartbeat golden_beat_with_save() {

@@ -39,8 +39,8 @@ if(TARGET ratoon_operator_core)
             runtime/admission_queue_test.cpp runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp
             runtime/job_cache_test.cpp runtime/token_reviewer_test.cpp runtime/ca_reloading_transport_test.cpp
             runtime/discovery_test.cpp runtime/certificate_plan_test.cpp runtime/reviewed_tokens_test.cpp
-            runtime/secret_certificate_test.cpp runtime/event_writer_test.cpp scheduling/asked_pauses_test.cpp
-            scheduling/fair_queue_test.cpp scheduling/turn_lines_test.cpp scheduling/work_queue_test.cpp
+            runtime/secret_certificate_test.cpp runtime/event_writer_test.cpp scheduling/requested_pauses_test.cpp
+            scheduling/fair_queue_test.cpp scheduling/round_robin_queue_test.cpp scheduling/work_queue_test.cpp
     LIBS certificate_support http_test_support ratoon::operator_runtime LABELS threads PARTS 3)
   ratoon_test(unit/operator/operator_threads_test
     SOURCES threads/api_server_in_memory.cpp threads/operator_threads_test.cpp

@@ -226,13 +226,13 @@ TrainingJobStatus full_status() {
   status.restarts = {.application = 1, .disruption = 2};
   status.step = Step(57);
   status.restarts.consecutive_crashes = 2;
-  status.members[0].not_before = WallTime{std::chrono::seconds(5)};
+  status.members[0].next_pod_not_before = WallTime{std::chrono::seconds(5)};
   status.members[0].first_message_awaited_since = WallTime{std::chrono::seconds(6)};
   status.members[0].done = 0x8000'0000'0000'0002U;
   status.members[0].has_been_in_world = true;
   status.active_since = WallTime{std::chrono::seconds(7)};
   status.active_seconds = 8;
-  status.capacity_wait = CapacityWait{.since = status.active_since, .releases = 5};
+  status.capacity_wait = CapacityWait{.since = status.active_since, .release_count = 5};
   status.capacity_wait->retry_at = WallTime{std::chrono::seconds(18)};
   status.last_step_at = WallTime{std::chrono::seconds(9)};
   status.outlook = {
@@ -245,7 +245,7 @@ TrainingJobStatus full_status() {
   status.final_weights = "/data/weights.safetensors";
   status.observed_generation = 4;
   status.replicas = 2;
-  status.selector = "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)";
+  status.pod_selector = "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)";
   status.restarts.ignored = 1;
   status.restarts.hung = 4;
   status.completed_at = WallTime{std::chrono::seconds(10)};
@@ -371,7 +371,7 @@ TEST(RoundTrip, ASelectorGoesWithTheLastRoleThatItIsOf) {
   json document = minimal();
   document["status"] = encode_status(full_status());
   auto job = decode_training_job(document);
-  job->status.selector.clear();
+  job->status.pod_selector.clear();
   EXPECT_FALSE(encode_training_job(*job)["status"].contains("selector"));
 }
 

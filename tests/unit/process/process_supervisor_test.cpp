@@ -75,7 +75,7 @@ TEST(ProcessSupervisorTest, QuickEndsInARowAreFurtherAndFurtherApart) {
   int now = 0;
   for (const int pause : {0, 1, 2, 4, 8, 16, 32, 32, 32, 32}) {
     EXPECT_TRUE(supervisor.record_end(0, kKilled, at(now)));
-    ASSERT_EQ(supervisor.next_start(), at(now + pause));
+    ASSERT_EQ(supervisor.next_start_time(), at(now + pause));
     now += pause;
     EXPECT_EQ(supervisor.ranks_to_start(at(now)), (Ranks{0}));
     if (pause > 0) {
@@ -91,7 +91,7 @@ TEST(ProcessSupervisorTest, AProcessThatLivedAMinuteBeginsAnew) {
   ProcessSupervisor supervisor = started(1, 2);
   for (int now = 60; now < 6000; now += 60) {
     EXPECT_TRUE(supervisor.record_end(0, kKilled, at(now)));
-    EXPECT_EQ(supervisor.next_start(), at(now));
+    EXPECT_EQ(supervisor.next_start_time(), at(now));
     supervisor.record_start(0, at(now));
   }
 }
@@ -151,7 +151,7 @@ TEST(ProcessSupervisorTest, AStartThatTheSystemRefusesIsTriedAgainAndIsNoEndOfAP
   supervisor.record_failed_start(0, at(0));
   EXPECT_EQ(supervisor.ranks_to_start(at(0)), Ranks{1});
   supervisor.record_start(1, at(0));
-  EXPECT_EQ(supervisor.next_start(), at(1));
+  EXPECT_EQ(supervisor.next_start_time(), at(1));
   for (int second = 1; second < 100; ++second) {
     ASSERT_EQ(supervisor.ranks_to_start(at(second)), Ranks{0});
     supervisor.record_failed_start(0, at(second));

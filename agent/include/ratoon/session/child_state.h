@@ -40,25 +40,25 @@ namespace ratoon {
 // number generator stays in front: "generator:cpu" of the child "net" is "generator:net.cpu".
 class ChildNames {
  public:
-  explicit ChildNames(std::string child) : child_(std::move(child)) {}
+  explicit ChildNames(std::string child) : child_name_(std::move(child)) {}
 
   [[nodiscard]] std::string outer(const std::string& tensor) const {
-    if (tensor.empty()) return child_;
-    if (!tensor.starts_with(kGeneratorPrefix)) return child_ + "." + tensor;
-    return std::string(kGeneratorPrefix) + child_ + "." + tensor.substr(kGeneratorPrefix.size());
+    if (tensor.empty()) return child_name_;
+    if (!tensor.starts_with(kGeneratorPrefix)) return child_name_ + "." + tensor;
+    return std::string(kGeneratorPrefix) + child_name_ + "." + tensor.substr(kGeneratorPrefix.size());
   }
   // Returns nullopt if the tensor belongs to another child.
   [[nodiscard]] std::optional<std::string> inner(const std::string& tensor) const {
     const std::string_view kind = tensor.starts_with(kGeneratorPrefix) ? kGeneratorPrefix : "";
     const std::string_view name = std::string_view(tensor).substr(kind.size());
-    if (name == child_ && kind.empty()) return "";
-    if (!name.starts_with(child_ + ".")) return std::nullopt;
-    return std::string(kind) + std::string(name.substr(child_.size() + 1));
+    if (name == child_name_ && kind.empty()) return "";
+    if (!name.starts_with(child_name_ + ".")) return std::nullopt;
+    return std::string(kind) + std::string(name.substr(child_name_.size() + 1));
   }
-  [[nodiscard]] const std::string& child() const { return child_; }
+  [[nodiscard]] const std::string& child() const { return child_name_; }
 
  private:
-  std::string child_;
+  std::string child_name_;
 };
 
 class ChildWriter final : public StateWriter {

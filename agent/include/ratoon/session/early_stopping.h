@@ -35,7 +35,7 @@ class EarlyStopping : public Stateful {
 
   [[nodiscard]] bool has_best() const { return has_best_; }
   [[nodiscard]] double best() const { return best_; }
-  [[nodiscard]] std::uint64_t values_since_best() const { return since_best_; }
+  [[nodiscard]] std::uint64_t values_since_best() const { return values_since_best_; }
 
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
@@ -44,7 +44,7 @@ class EarlyStopping : public Stateful {
   const EarlyStoppingOptions options_;
   bool has_best_ = false;
   double best_ = 0;
-  std::uint64_t since_best_ = 0;
+  std::uint64_t values_since_best_ = 0;
 };
 
 }  // namespace ratoon

@@ -49,28 +49,29 @@ class Epoch {
       using value_type = Batch;
       using difference_type = std::ptrdiff_t;
 
-      explicit Iterator(Batches& of) : of_(&of) { take(); }
-      [[nodiscard]] Batch& operator*() const { return *of_->batch_; }
-      [[nodiscard]] Batch* operator->() const { return &*of_->batch_; }
+      explicit Iterator(Batches& of) : batches_(&of) { take(); }
+      [[nodiscard]] Batch& operator*() const { return *batches_->batch_; }
+      [[nodiscard]] Batch* operator->() const { return &*batches_->batch_; }
       Iterator& operator++() {
-        of_->loader_->advance(*of_->batch_);
-        of_->batch_.reset();
-        if (of_->epoch_->is_over()) {
-          of_->epoch_->session_->begin_tail_of_epoch();  // the step ends with the body of the outer loop
+        batches_->loader_->advance(*batches_->batch_);
+        batches_->batch_.reset();
+        if (batches_->epoch_->is_over()) {
+          batches_->epoch_->session_->begin_tail_of_epoch();  // the step ends with the body of the outer loop
           return *this;
         }
-        static_cast<void>(of_->epoch_->session_->step_done());
+        static_cast<void>(batches_->epoch_->session_->step_done());
         take();
         return *this;
       }
       void operator++(int) { ++*this; }
-      [[nodiscard]] bool operator==(std::default_sentinel_t) const { return !of_->batch_; }
+      [[nodiscard]] bool operator==(std::default_sentinel_t) const { return !batches_->batch_; }
 
      private:
       void take() {
-        if (!of_->epoch_->is_over() && !of_->epoch_->session_->is_over()) of_->batch_ = of_->loader_->next();
+        if (!batches_->epoch_->is_over() && !batches_->epoch_->session_->is_over())
+          batches_->batch_ = batches_->loader_->next();
       }
-      Batches* of_;
+      Batches* batches_;
     };
 
     [[nodiscard]] Iterator begin() { return Iterator(*this); }

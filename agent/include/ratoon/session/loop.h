@@ -34,7 +34,7 @@ class Session::PhaseScope {
   PhaseScope(Session& session, Phase phase);
   Session& session_;
   const int outer_;
-  const int exceptions_;  // when the phase began: a later exception ends the phase unfinished
+  const int uncaught_exceptions_;  // when the phase began: a later exception ends the phase unfinished
   bool is_unfinished_ = false;
 };
 

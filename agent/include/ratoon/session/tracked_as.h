@@ -29,22 +29,24 @@ struct TrackedMemory {
 // Passes all calls to `outer`, and marks every tensor as saved in parts.
 class InPartsWriter final : public StateWriter {
  public:
-  explicit InPartsWriter(StateWriter& outer) : outer_(&outer) {}
+  explicit InPartsWriter(StateWriter& outer) : outer_writer_(&outer) {}
 
   using StateWriter::tensor;
   void tensor(TensorView view, std::shared_ptr<const void> owner) override {
     view.is_saved_in_parts = true;
-    outer_->tensor(std::move(view), std::move(owner));
+    outer_writer_->tensor(std::move(view), std::move(owner));
   }
   [[noreturn]] void refuse(const std::string& why) const override {
-    outer_->refuse(why);
+    outer_writer_->refuse(why);
     std::abort();  // never reached: GCC does not see that a virtual function does not return
   }
-  void lies_at(const Memory& memory) override { outer_->lies_at(memory); }
-  void changes(const std::string& what, const Memory& memory) override { outer_->changes(what, memory); }
+  void lies_at(const Memory& memory) override { outer_writer_->lies_at(memory); }
+  void changes(const std::string& what, const Memory& memory) override {
+    outer_writer_->changes(what, memory);
+  }
 
  private:
-  StateWriter* outer_;
+  StateWriter* outer_writer_;
 };
 
 template <class T>

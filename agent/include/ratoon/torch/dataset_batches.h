@@ -106,19 +106,19 @@ class BatchCursor {
   // Whether calls other than BatchCursor::train(), such as Stream::load_state(), have changed the position of
   // the stream. If was_moved() returns true, the cursor continues at the stream's new position.
   [[nodiscard]] bool was_moved();
-  void go_to_first_untrained() { next_ = stream_->batches(); }
-  void step() { ++next_; }
+  void go_to_first_untrained() { next_batch_ = stream_->batches(); }
+  void step() { ++next_batch_; }
   void train(std::uint64_t index);
 
-  [[nodiscard]] std::uint64_t next() const { return next_; }
+  [[nodiscard]] std::uint64_t next() const { return next_batch_; }
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
-  [[nodiscard]] SlotRange range() const { return reader_.batch(next_); }
+  [[nodiscard]] SlotRange range() const { return reader_.batch(next_batch_); }
   [[nodiscard]] SlotRange share() const { return share_of(range(), rank_, world_size_); }
   [[nodiscard]] std::size_t largest_share() const;
   [[nodiscard]] std::uint64_t samples() const;  // of all sources
   [[nodiscard]] AheadSampler sampler(const std::string& purpose) const {
-    return {reader_, next_, rank_, world_size_, purpose};
+    return {reader_, next_batch_, rank_, world_size_, purpose};
   }
 
  private:
@@ -128,8 +128,8 @@ class BatchCursor {
   std::uint32_t rank_;
   std::uint32_t world_size_;
   StreamReader reader_;
-  std::uint64_t trained_;  // the stream's batches at the last check
-  std::uint64_t next_;
+  std::uint64_t trained_batches_;  // the stream's batches at the last check
+  std::uint64_t next_batch_;
 };
 
 }  // namespace detail
@@ -186,18 +186,18 @@ class DatasetBatches {
     using value_type = Batch;
     using difference_type = std::ptrdiff_t;
 
-    explicit Iterator(DatasetBatches& from) : from_(&from), batch_(from.next()) {}
+    explicit Iterator(DatasetBatches& from) : batches_(&from), batch_(from.next()) {}
     [[nodiscard]] Batch& operator*() { return *batch_; }
     [[nodiscard]] Batch* operator->() { return &*batch_; }
     Iterator& operator++() {
-      batch_ = from_->next_in_epoch(batch_->epoch);
+      batch_ = batches_->next_in_epoch(batch_->epoch);
       return *this;
     }
     void operator++(int) { ++*this; }
     [[nodiscard]] bool operator==(std::default_sentinel_t) const { return !batch_; }
 
    private:
-    DatasetBatches* from_;
+    DatasetBatches* batches_;
     std::optional<Batch> batch_;
   };
 
@@ -221,17 +221,17 @@ class DatasetBatches {
 
   typename Dataset::BatchType fetch() {
     try {
-      if (at_) {
-        ++*at_;
+      if (loader_iterator_) {
+        ++*loader_iterator_;
       } else {
         const auto how = ::torch::data::DataLoaderOptions(cursor_.largest_share())
                              .workers(options_.workers)
                              .max_jobs(options_.workers * options_.ahead);
         loader_ = ::torch::data::make_data_loader(detail::DatasetOfReads<Dataset>(dataset_),
                                                   cursor_.sampler(options_.purpose), how);
-        at_ = loader_->begin();
+        loader_iterator_ = loader_->begin();
       }
-      return std::move(**at_);
+      return std::move(**loader_iterator_);
     } catch (const ::torch::data::WorkerException& error) {
       const std::exception_ptr original = error.original_exception;
       stop();
@@ -250,7 +250,7 @@ class DatasetBatches {
 
   // LibTorch's loader cannot restart before the end of an epoch, so stop() destroys the loader.
   void stop() {
-    at_.reset();
+    loader_iterator_.reset();
     loader_.reset();
   }
 
@@ -258,7 +258,7 @@ class DatasetBatches {
   BatchesOptions options_;
   detail::BatchCursor cursor_;
   std::unique_ptr<Loader> loader_;
-  std::optional<LoaderIterator> at_;
+  std::optional<LoaderIterator> loader_iterator_;
 };
 
 template <class Dataset>

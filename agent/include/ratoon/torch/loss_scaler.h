@@ -76,9 +76,9 @@ class LossScaler {
   };
 
   LossScalerOptions options_;
-  float scale_;                                             // a float, as in GradScaler
-  std::uint64_t good_steps_ = 0;                            // since the scale changed
-  std::map<const ::torch::optim::Optimizer*, Turn> turns_;  // since the last update()
+  float scale_;                                                        // a float, as in GradScaler
+  std::uint64_t good_steps_ = 0;                                       // since the scale changed
+  std::map<const ::torch::optim::Optimizer*, Turn> optimizer_states_;  // since the last update()
 };
 
 }  // namespace ratoon::torch
@@ -96,7 +96,7 @@ struct ratoon::TrackAdapter<ratoon::torch::LossScaler> {
     in.number("good_steps", scaler.good_steps_);
     in.at_end([&scaler, scale] {
       scaler.scale_ = static_cast<float>(*scale);
-      scaler.turns_.clear();
+      scaler.optimizer_states_.clear();
     });
   }
 };

@@ -40,26 +40,26 @@ void write_state(::torch::serialize::OutputArchive& archive, const std::string& 
 template <class Order>
 class OrderSampler : public ::torch::data::samplers::Sampler<> {
  public:
-  explicit OrderSampler(Order& order) : order_(&order) {}
+  explicit OrderSampler(Order& order) : sampler_(&order) {}
 
   // The loader calls reset() to continue with the first sample that is not trained.
-  void reset(std::optional<std::size_t> = std::nullopt) override { order_->rewind(); }
+  void reset(std::optional<std::size_t> = std::nullopt) override { sampler_->rewind(); }
 
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override {
-    const auto samples = order_->fetch(batch_size);
+    const auto samples = sampler_->fetch(batch_size);
     if (samples.empty()) return std::nullopt;
     return std::vector<std::size_t>(samples.begin(), samples.end());
   }
 
   void save(::torch::serialize::OutputArchive& archive) const override {
-    detail::write_state(archive, order_->save_state());
+    detail::write_state(archive, sampler_->save_state());
   }
   void load(::torch::serialize::InputArchive& archive) override {
-    order_->load_state(detail::read_state(archive));
+    sampler_->load_state(detail::read_state(archive));
   }
 
  private:
-  Order* order_;
+  Order* sampler_;
 };
 
 }  // namespace ratoon::torch

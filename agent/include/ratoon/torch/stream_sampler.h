@@ -76,7 +76,7 @@ class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful
  private:
   struct LoopPosition;
 
-  std::shared_ptr<LoopPosition> place_;
+  std::shared_ptr<LoopPosition> loop_position_;
 };
 
 }  // namespace ratoon::torch

@@ -38,7 +38,7 @@ bool is_plain_name(const std::string& name) {
 // pass the same number of barriers. Ranks other than 0 look for the directory or the link that rank 0 should
 // have made, and throw their own error if it does not exist.
 template <class Work>
-std::exception_ptr error_of(const Work& work) {
+std::exception_ptr catch_exception(const Work& work) {
   try {
     work();
     return nullptr;
@@ -92,7 +92,7 @@ fs::path AtomicDirectory::prepare() const {
   wait_for_all();  // all ranks have read the folder before rank 0 removes anything
   std::exception_ptr error;
   if (options_.rank == 0) {
-    error = error_of([&] {
+    error = catch_exception([&] {
       remove_unfinished(unlinked);
       std::error_code code;
       fs::create_directory(directory, code);
@@ -163,7 +163,7 @@ fs::path AtomicDirectory::finalize(const fs::path& directory) const {
   wait_for_all();
   std::exception_ptr error;
   if (options_.rank == 0) {
-    error = error_of([&] {
+    error = catch_exception([&] {
       const bool is_first = !find().link_target_exists;
       const fs::path link = make_link(name);
       if (is_first) replace_link(link);

@@ -17,7 +17,7 @@ using namespace folder_tree;  // NOLINT
 
 namespace {
 
-constexpr std::string_view kPinned = "_force";
+constexpr std::string_view kPinnedEnding = "_force";
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::optional<AtomicDirectory::Entry> AtomicDirectory::parse(const std::string& 
   rest.remove_prefix(options_.prefix.size());
   Entry found{.name = name};
   if ((found.is_unfinished = rest.ends_with(kUnfinishedEnding))) rest.remove_suffix(kUnfinishedEnding.size());
-  if ((found.is_pinned = rest.ends_with(kPinned))) rest.remove_suffix(kPinned.size());
+  if ((found.is_pinned = rest.ends_with(kPinnedEnding))) rest.remove_suffix(kPinnedEnding.size());
   const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), found.number);
   const bool is_number = code == std::errc() && end == rest.data() + rest.size();
   if (!is_number || std::to_string(found.number) != rest) return std::nullopt;

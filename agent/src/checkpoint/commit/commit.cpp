@@ -35,7 +35,8 @@ Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const Chec
 }
 
 Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const CheckpointId& id, Rank rank) {
-  return read_file_twice(disk, receipt_path(id, rank), [&] { return read_receipt_once(disk, id, rank); });
+  return read_file_with_retry(disk, receipt_path(id, rank),
+                              [&] { return read_receipt_once(disk, id, rank); });
 }
 
 Error incomplete_checkpoint_error(const std::string& why) {
@@ -51,7 +52,7 @@ Result<void> check_shared_tensors(std::span<const NamedPackHeader> packs) {
     indexed.push_back({.name = pack.shown,
                        .layout = &pack.header.layout,
                        .hashes = pack.header.hashes,
-                       .has_only_boxes = true});
+                       .skips_tensors_without_box = true});
   }
   const auto index = PartIndex::build(indexed);
   if (!index) return incomplete_checkpoint_error(index.error().message());
@@ -77,12 +78,12 @@ Error another_job_error(const std::string& shown, const std::string& owner, std:
 }
 
 // Writes the part files of a save, and names them in the record of its pack.
-Result<void> add_parts(Disk& disk, const CheckpointId& id, const PartsOfSave& parts, std::string_view mark,
-                       const std::string& owner, PackRecord& record) {
+Result<void> write_parts_into_record(Disk& disk, const CheckpointId& id, const PartsOfSave& parts,
+                                     std::string_view mark, const std::string& owner, PackRecord& record) {
   auto tensors = write_parts(disk, id, parts, mark, owner);
   if (!tensors) return tensors.error();
   record.tensors_in_parts = *std::move(tensors);
-  record.parts_base = parts.base;
+  record.parts_base_checkpoint = parts.base;
   return {};
 }
 
@@ -151,8 +152,9 @@ Result<std::optional<PackRecord>> take_receipt_or_remove_pack(Disk& disk, const 
   return std::optional<PackRecord>();
 }
 
-Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId& id, std::string_view mark,
-                                                 std::string_view owner, std::vector<PackRecord> receipts) {
+Result<std::optional<InventoryEntry>> commit_receipts(Disk& disk, const CheckpointId& id,
+                                                      std::string_view mark, std::string_view owner,
+                                                      std::vector<PackRecord> receipts) {
   if (auto checked = check_owners(disk, id, receipts, owner); !checked) return checked.error();
   // A checkpoint is committed only if each pack file still matches the receipt that its rank wrote.
   std::vector<NamedPackHeader> packs;
@@ -202,7 +204,8 @@ Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32
   return true;
 }
 
-Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record, std::string_view mark) {
+Result<void> write_receipt(Disk& disk, const CheckpointId& id, const PackRecord& record,
+                           std::string_view mark) {
   if (auto made = make_folders(disk, receipts_folder(id), Durability::kNotDurable); !made) return made;
   return save_without_sync(disk, receipt_path(id, record.rank), encode_receipt(record), mark);
 }
@@ -220,31 +223,31 @@ Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank r
   }
   auto written = write_pack_image(disk, pack_path(id, rank), rank, layout, image, mark, filling);
   if (!written) return written;
-  if (auto added = add_parts(disk, id, parts, mark, layout.owner, written->record); !added)
+  if (auto added = write_parts_into_record(disk, id, parts, mark, layout.owner, written->record); !added)
     return added.error();
   written->record.run = run;
-  if (auto told = vote(disk, id, written->record, mark); !told) return told.error();
+  if (auto told = write_receipt(disk, id, written->record, mark); !told) return told.error();
   return written;
 }
 
 Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                       std::span<const TensorView> tensors, std::string_view mark,
-                                      std::string_view owner, const KnownParts& known) {
+                                      std::string_view owner, const CommittedParts& known) {
   if (auto made = make_folders(disk, packs_folder(id), Durability::kSurvivesPowerCuts); !made)
     return made.error();
   const SplitState split = split_into_parts(tensors, known);
-  auto record = write_pack_file(disk, pack_path(id, rank), rank, split.in_pack, mark, owner);
+  auto record = write_pack_file(disk, pack_path(id, rank), rank, split.pack_tensors, mark, owner);
   if (!record) return record;
-  if (auto added = add_parts(disk, id, split.parts, mark, std::string(owner), *record); !added)
+  if (auto added = write_parts_into_record(disk, id, split.parts, mark, std::string(owner), *record); !added)
     return added.error();
   return record;
 }
 
 Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, std::span<const TensorView> tensors,
-                        std::string_view mark, std::string_view owner, const KnownParts& known) {
+                        std::string_view mark, std::string_view owner, const CommittedParts& known) {
   const auto record = write_unvoted_pack(disk, id, rank, tensors, mark, owner, known);
   if (!record) return record.error();
-  return vote(disk, id, *record, mark);
+  return write_receipt(disk, id, *record, mark);
 }
 
 Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
@@ -273,7 +276,7 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
                                                  std::vector<PackRecord>& receipts) {
   const auto are_all_there = read_receipts(disk, id, world_size, receipts);
   if (are_all_there && !*are_all_there) return std::optional<InventoryEntry>();
-  auto committed = are_all_there ? commit_all(disk, id, mark, owner, receipts)
+  auto committed = are_all_there ? commit_receipts(disk, id, mark, owner, receipts)
                                  : Result<std::optional<InventoryEntry>>(are_all_there.error());
   if (!committed) receipts.clear();
   return committed;

@@ -31,7 +31,7 @@ namespace ratoon::checkpoint {
 // and leaves the file unchanged. If `owner` is empty, no job identity is recorded or compared.
 [[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                       std::span<const TensorView> tensors, std::string_view mark,
-                                      std::string_view owner = {}, const KnownParts& known = {});
+                                      std::string_view owner = {}, const CommittedParts& known = {});
 
 // Makes steps 1 and 2 of a commit for a pack whose image is in memory, or is still being copied into memory.
 // `image` has layout.file_bytes() bytes. EarlierWriteTry::kBefore says that this process or an earlier
@@ -46,14 +46,14 @@ enum class EarlierWriteTry { kNever, kBefore };
                                                     const std::optional<RunRecord>& run = {},
                                                     const PartsOfSave& parts = {});
 
-// Steps 1 and 2 of a commit in two calls: write_unvoted_pack() writes the pack, and vote() writes the
-// receipt. Before vote(), check that no tensor was freed since the call of write_unvoted_pack().
+// Steps 1 and 2 of a commit in two calls: write_unvoted_pack() writes the pack, and write_receipt() writes
+// the receipt. Before write_receipt(), check that no tensor was freed since the call of write_unvoted_pack().
 [[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     std::span<const TensorView> tensors,
                                                     std::string_view mark, std::string_view owner = {},
-                                                    const KnownParts& known = {});
-[[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
-                                std::string_view mark);
+                                                    const CommittedParts& known = {});
+[[nodiscard]] Result<void> write_receipt(Disk& disk, const CheckpointId& id, const PackRecord& record,
+                                         std::string_view mark);
 
 // Reads the receipts of this checkpoint that `receipts` does not contain yet, and adds them to `receipts`.
 // Returns false if a receipt does not exist yet because its rank has not finished its pack.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kListingTriesMax = 100;
 
-void collect_foreign_paths(const char* folder, std::span<const DiskEntry> entries,
-                           std::set<std::string>& foreign_paths) {
+void collect_out_of_range_paths(const char* folder, std::span<const DiskEntry> entries,
+                                std::set<std::string>& foreign_paths) {
   for (const DiskEntry& entry : entries)
     if (has_number_above_limit(entry.name)) foreign_paths.insert(std::string(folder) + "/" + entry.name);
 }
@@ -24,7 +24,7 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
                                                std::set<std::string>& foreign_paths) {
   const auto entries = list_if_there(disk, folder);
   if (!entries) return entries.error();
-  collect_foreign_paths(folder, *entries, foreign_paths);
+  collect_out_of_range_paths(folder, *entries, foreign_paths);
   std::vector<CheckpointId> ids;
   for (const DiskEntry& entry : *entries) {
     const auto id = parse_manifest_name(entry.name);
@@ -41,9 +41,9 @@ Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& forei
   if (!entries) return entries.error();
   const auto histories = list_if_there(disk, kHistory);
   if (!histories) return histories.error();
-  collect_foreign_paths(kPacks, *entries, foreign_paths);
-  collect_foreign_paths(kHistory, *histories, foreign_paths);
-  const auto aside = manifests_in(disk, kAside, foreign_paths);
+  collect_out_of_range_paths(kPacks, *entries, foreign_paths);
+  collect_out_of_range_paths(kHistory, *histories, foreign_paths);
+  const auto aside = manifests_in(disk, kAsideFolder, foreign_paths);
   if (!aside) return aside.error();
   Attempt newest = aside->empty() ? Attempt(0) : aside->front().attempt;
   for (const DiskEntry& entry : *entries) {
@@ -55,7 +55,7 @@ Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& forei
   return newest;
 }
 
-Result<SealedManifest> read_manifest_once(const Disk& disk, const CheckpointId& id) {
+Result<ManifestFile> read_manifest_once(const Disk& disk, const CheckpointId& id) {
   const std::string path = manifest_path(id);
   auto text = read_whole_file(disk, path, kManifestBytesMax);
   if (!text) return text.error();
@@ -65,7 +65,7 @@ Result<SealedManifest> read_manifest_once(const Disk& disk, const CheckpointId& 
     return Error(ErrorKind::kCorrupted,
                  disk.shown(path) + " describes another checkpoint than its name says");
   std::string digest = manifest_digest(*text);
-  return SealedManifest{
+  return ManifestFile{
       .manifest = *std::move(manifest), .text = *std::move(text), .digest = std::move(digest)};
 }
 
@@ -87,8 +87,8 @@ CheckpointId id_of(const InventoryEntry& entry) {
   return {.attempt = entry.attempt, .step = entry.step};
 }
 
-Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id) {
-  return read_file_twice(disk, manifest_path(id), [&] { return read_manifest_once(disk, id); });
+Result<ManifestFile> read_manifest(const Disk& disk, const CheckpointId& id) {
+  return read_file_with_retry(disk, manifest_path(id), [&] { return read_manifest_once(disk, id); });
 }
 
 bool lacks_a_pack(const Disk& disk, const Manifest& manifest) {
@@ -119,7 +119,7 @@ Result<bool> read_listed_manifests(const Disk& disk, std::span<const CheckpointI
     if (has_all)
       found.complete.push_back(entry_of(id, std::move(sealed->digest), true));
     else if (sealed)
-      found.damaged.push_back(entry_of(id, kWithoutPack, false));
+      found.damaged.push_back(entry_of(id, kMissingPackDigest, false));
     else if (sealed.error().kind() == ErrorKind::kCorrupted)
       found.damaged.push_back(entry_of(id, "damaged", false));
     else if (sealed.error().kind() == ErrorKind::kIo)
@@ -139,7 +139,7 @@ Result<void> separate_given_up_checkpoints(const Disk& disk, Inventory& found) {
   found.rollbacks = *std::move(rollbacks);
   if (found.rollbacks.empty()) return {};
   found.newest_attempt = std::max(found.newest_attempt, found.rollbacks.back().attempt);
-  const auto aside = manifests_in(disk, kAside, found.foreign_paths);
+  const auto aside = manifests_in(disk, kAsideFolder, found.foreign_paths);
   if (!aside) return aside.error();
   const auto standing = rollbacks_in_force(found.rollbacks);
   std::set<CheckpointId, std::greater<>> given_up;

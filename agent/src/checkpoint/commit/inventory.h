@@ -31,18 +31,18 @@ struct Inventory {
 // If the disk cannot read a manifest, the `digest` of its entry is kUnreadable.
 inline constexpr const char* kUnreadable = "unreadable";
 
-// If a manifest names a pack that does not exist, the `digest` of its entry is kWithoutPack.
-inline constexpr const char* kWithoutPack = "without a pack";
+// If a manifest names a pack that does not exist, the `digest` of its entry is kMissingPackDigest.
+inline constexpr const char* kMissingPackDigest = "without a pack";
 
 // Returns the XXH3-128 digest of a manifest's text. A resume point contains the digest of its manifest.
 [[nodiscard]] std::string manifest_digest(std::string_view text);
 
-struct SealedManifest {
+struct ManifestFile {
   Manifest manifest;
   std::string text;  // as in the file
   std::string digest;
 };
-[[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);
+[[nodiscard]] Result<ManifestFile> read_manifest(const Disk& disk, const CheckpointId& id);
 
 // Returns true if a pack file that the manifest names does not exist. Returns false also if the disk cannot
 // list the pack files. A process of an older attempt may write a manifest after a newer attempt has removed

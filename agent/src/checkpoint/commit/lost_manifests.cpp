@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 // Returns the newest attempt that a manifest names, including manifests in quarantine/ and aside/. Returns
 // nothing if there is no manifest.
 Result<std::optional<Attempt>> newest_attempt_in_manifests(const Disk& disk) {
-  const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
+  const auto named = checkpoints_with_manifest_in(disk, {kManifests, kQuarantine, kAsideFolder});
   if (!named) return named.error();
   return named->empty() ? std::nullopt : std::optional(named->rbegin()->attempt);
 }
@@ -44,7 +44,7 @@ Result<std::vector<Attempt>> attempts_with_commit_note(const Disk& disk) {
   if (!entries) return entries.error();
   std::vector<Attempt> attempts;
   for (const DiskEntry& entry : *entries)
-    if (const auto attempt = parse_committed_name(entry.name)) attempts.push_back(*attempt);
+    if (const auto attempt = parse_commit_note_name(entry.name)) attempts.push_back(*attempt);
   std::ranges::sort(attempts);
   return attempts;
 }
@@ -70,7 +70,7 @@ std::optional<Attempt> attempt_of_pack(const fs::path& target) {
 }  // namespace
 
 Result<bool> has_packs_of_lost_manifests(const Disk& disk) {
-  const auto named = checkpoints_named_in(disk, {kManifests});
+  const auto named = checkpoints_with_manifest_in(disk, {kManifests});
   if (!named) return named.error();
   if (!named->empty()) return false;
   const auto newest = newest_attempt_in_manifests(disk);
@@ -96,7 +96,7 @@ Result<bool> has_packs_and_no_manifest(const Disk& disk) {
 }
 
 void write_commit_note(Disk& disk, Attempt attempt) {
-  const std::string path = committed_path(attempt);
+  const std::string path = commit_note_path(attempt);
   const auto file = disk.create(path);  // fails if an earlier commit of this attempt created it
   if (!file || !(*file)->sync() || !(*file)->close()) return;
   static_cast<void>(disk.rename_no_replace(path, path));  // a store creates an object only when it is renamed
@@ -108,7 +108,7 @@ Result<void> remove_old_commit_notes(Disk& disk) {
   if (!attempts) return attempts.error();
   if (!attempts->empty()) attempts->pop_back();
   for (const Attempt attempt : *attempts) {
-    auto removed = disk.remove(committed_path(attempt));
+    auto removed = disk.remove(commit_note_path(attempt));
     if (!removed && !failed_with(removed, ErrorKind::kNotFound))
       return removed;  // else another process removed it
   }
@@ -116,7 +116,7 @@ Result<void> remove_old_commit_notes(Disk& disk) {
 }
 
 Result<std::optional<std::string>> find_link_without_manifest(const Disk& disk, const fs::path& run_folder) {
-  const auto named = checkpoints_named_in(disk, {kManifests});
+  const auto named = checkpoints_with_manifest_in(disk, {kManifests});
   if (!named) return named.error();
   if (!named->empty()) return std::optional<std::string>();
   const auto newest = newest_attempt_in_manifests(disk);

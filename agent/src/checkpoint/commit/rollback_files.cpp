@@ -9,7 +9,7 @@ namespace {
 
 Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
   const std::string path = rollback_path(attempt);
-  return read_file_twice(disk, path, [&]() -> Result<Rollback> {
+  return read_file_with_retry(disk, path, [&]() -> Result<Rollback> {
     const auto text = read_whole_file(disk, path, kRollbackBytesMax);
     if (!text) return text.error();
     auto rollback = decode_rollback(*text);

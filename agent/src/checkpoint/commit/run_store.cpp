@@ -46,7 +46,7 @@ Result<CheckpointReader> RunStore::read(const ResumePoint& point, Rank rank,
     packs.push_back({.path = std::move(path), .record = std::move(record)});
   }
   auto reader = CheckpointReader::open(disk_, std::move(packs), rank, options);
-  if (reader) reader->set_run(manifest->run);
+  if (reader) reader->set_run_record(manifest->run);
   return reader;
 }
 
@@ -76,11 +76,11 @@ Result<LoadedTensors> RunStore::load(const ResumePoint& point, Rank rank) const 
 
 Result<void> RunStore::verify(const CheckpointId& id, ReadBackScope read_back) const {
   std::set<std::string> verified_parts;
-  return verify_without(id, read_back, verified_parts);
+  return verify_except(id, read_back, verified_parts);
 }
 
-Result<void> RunStore::verify_without(const CheckpointId& id, ReadBackScope read_back,
-                                      std::set<std::string>& verified_parts) const {
+Result<void> RunStore::verify_except(const CheckpointId& id, ReadBackScope read_back,
+                                     std::set<std::string>& verified_parts) const {
   const auto sealed = read_manifest(*disk_, id);
   if (!sealed) return sealed.error();
   for (const auto& record : sealed->manifest.packs) {
@@ -99,9 +99,9 @@ Result<void> RunStore::read_back_newest(const CheckpointId& newest, const Checkp
                                         ReadBackScope read_back) const {
   if (read_back == ReadBackScope::kHeaders) {
     auto known = parts_of(older);
-    return verify_without(newest, read_back, known);
+    return verify_except(newest, read_back, known);
   }
-  auto verified = verify_without(newest, read_back, read_back_parts_);
+  auto verified = verify_except(newest, read_back, read_back_parts_);
   const auto needed = parts_of(newest);
   std::erase_if(read_back_parts_, [&](const std::string& part) { return !needed.contains(part); });
   return verified;
@@ -157,7 +157,7 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Sto
     if (!verified) return verified;
   }
   for (const CheckpointId& id : retired) {
-    if (auto removed = retire_checkpoint(*disk_, id, mark_); !removed)
+    if (auto removed = retire_checkpoint(*disk_, id, temporary_name_mark_); !removed)
       return removed.error().with_context("removing the old checkpoint of step " +
                                           std::to_string(id.step.value()));
   }

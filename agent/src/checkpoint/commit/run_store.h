@@ -46,18 +46,18 @@ class RunStore {
 
   [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank,
                                         std::span<const TensorView> tensors,
-                                        const KnownParts& known = {}) const {
-    return checkpoint::write_pack(*disk_, id, rank, tensors, mark_, owner_, known);
+                                        const CommittedParts& known = {}) const {
+    return checkpoint::write_pack(*disk_, id, rank, tensors, temporary_name_mark_, owner_, known);
   }
   [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
                                                                  std::uint32_t world_size) const {
-    return checkpoint::try_commit(*disk_, id, world_size, mark_, owner_);
+    return checkpoint::try_commit(*disk_, id, world_size, temporary_name_mark_, owner_);
   }
   // `receipts`: see commit.h.
   [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
                                                                  std::uint32_t world_size,
                                                                  std::vector<PackRecord>& receipts) const {
-    return checkpoint::try_commit(*disk_, id, world_size, mark_, owner_, receipts);
+    return checkpoint::try_commit(*disk_, id, world_size, temporary_name_mark_, owner_, receipts);
   }
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const CheckpointId& id) const {
     return find_committed(*disk_, id, owner_);
@@ -77,7 +77,7 @@ class RunStore {
                                     ReadBackScope read_back = ReadBackScope::kAllBytes) const;
 
   [[nodiscard]] Result<void> quarantine_checkpoint(const CheckpointId& id, std::string_view reason) const {
-    return checkpoint::quarantine_checkpoint(*disk_, id, reason, mark_);
+    return checkpoint::quarantine_checkpoint(*disk_, id, reason, temporary_name_mark_);
   }
 
   // Removes the checkpoints that the rules do not keep, and files of checkpoints that are older than the
@@ -89,8 +89,8 @@ class RunStore {
 
  private:
   // Verifies a checkpoint, but skips the part files in `verified_parts`. Adds the others to `verified_parts`.
-  [[nodiscard]] Result<void> verify_without(const CheckpointId& id, ReadBackScope read_back,
-                                            std::set<std::string>& verified_parts) const;
+  [[nodiscard]] Result<void> verify_except(const CheckpointId& id, ReadBackScope read_back,
+                                           std::set<std::string>& verified_parts) const;
   // Verifies the newest checkpoint, but reads no part file that an earlier call has read.
   [[nodiscard]] Result<void> read_back_newest(const CheckpointId& newest, const CheckpointId& older,
                                               ReadBackScope read_back) const;
@@ -102,10 +102,10 @@ class RunStore {
                                                                           const StoreCopies& copies) const;
 
   RunStore(std::shared_ptr<Disk> disk, std::string mark, std::string owner)
-      : disk_(std::move(disk)), mark_(std::move(mark)), owner_(std::move(owner)) {}
+      : disk_(std::move(disk)), temporary_name_mark_(std::move(mark)), owner_(std::move(owner)) {}
 
   std::shared_ptr<Disk> disk_;
-  std::string mark_;
+  std::string temporary_name_mark_;
   std::string owner_;
   mutable std::set<std::string> read_back_parts_;  // part files of the newest checkpoint that were read back
 };

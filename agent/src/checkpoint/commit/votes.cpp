@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kSizedFilesMax = 64;  // a call opens at most this many files
+constexpr std::size_t kMeasuredFilesMax = 64;  // a call opens at most this many files
 
 Result<std::vector<DiskEntry>> list_or_empty(const Disk& disk, const std::string& folder) {
   auto listed = disk.list(folder);
@@ -41,7 +41,7 @@ Result<Votes> count_votes(const Disk& disk, const CheckpointId& id, std::uint32_
   std::size_t looked_at = 0;
   for (const DiskEntry& entry : *packs) {
     const std::string path = packs_folder(id) + "/" + entry.name;
-    if (entry.is_folder || voted.contains(path) || looked_at == kSizedFilesMax) continue;
+    if (entry.is_folder || voted.contains(path) || looked_at == kMeasuredFilesMax) continue;
     ++looked_at;
     votes.unvoted_pack_bytes += size_of(disk, path);
   }

@@ -1,29 +1,28 @@
 #include "agent/src/checkpoint/disk/calls_with_timeout.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::checkpoint {
 
 // The threads share ownership of the state, because a thread that hangs in a call outlives the
 // CallsWithTimeout.
-struct CallsWithTimeout::Shared {
-  std::mutex mutex;
-  std::condition_variable changed;
-  // Guarded by mutex.
-  std::deque<std::function<void()>> jobs;
-  std::size_t idle = 0;
-  bool is_ending = false;
+struct CallsWithTimeout::SharedState {
+  Mutex mutex;
+  ConditionVariable changed;
+  std::deque<std::function<void()>> jobs RATOON_GUARDED_BY(mutex);
+  std::size_t idle RATOON_GUARDED_BY(mutex) = 0;
+  bool is_ending RATOON_GUARDED_BY(mutex) = false;
 
   void work() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     for (;;) {
       ++idle;
-      changed.wait(lock, [this] { return is_ending || !jobs.empty(); });
+      changed.wait(lock, [this]() RATOON_REQUIRES(mutex) { return is_ending || !jobs.empty(); });
       --idle;
       if (jobs.empty()) return;
       auto job = std::move(jobs.front());
@@ -37,26 +36,26 @@ struct CallsWithTimeout::Shared {
 };
 
 CallsWithTimeout::CallsWithTimeout(Duration patience, std::shared_ptr<const Clock> clock)
-    : timeout_(patience), clock_(std::move(clock)), shared_(std::make_shared<Shared>()) {}
+    : timeout_(patience), clock_(std::move(clock)), shared_state_(std::make_shared<SharedState>()) {}
 
 CallsWithTimeout::~CallsWithTimeout() {
-  const std::lock_guard lock(shared_->mutex);
-  shared_->is_ending = true;
-  shared_->changed.notify_all();
+  const MutexLock lock(shared_state_->mutex);
+  shared_state_->is_ending = true;
+  shared_state_->changed.notify_all();
 }
 
 Result<void> CallsWithTimeout::begin(std::function<void()> job) {
-  const std::lock_guard lock(shared_->mutex);
-  if (shared_->idle <= shared_->jobs.size()) {
+  const MutexLock lock(shared_state_->mutex);
+  if (shared_state_->idle <= shared_state_->jobs.size()) {
     try {
-      std::thread([shared = shared_] { shared->work(); }).detach();
+      std::thread([shared = shared_state_] { shared->work(); }).detach();
     } catch (const std::system_error& error) {
       return Error(ErrorKind::kUnavailable,
                    std::string("a thread to call the disk cannot be started: ") + error.what());
     }
   }
-  shared_->jobs.push_back(std::move(job));
-  shared_->changed.notify_one();
+  shared_state_->jobs.push_back(std::move(job));
+  shared_state_->changed.notify_one();
   return {};
 }
 

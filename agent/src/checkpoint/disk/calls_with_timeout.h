@@ -56,13 +56,13 @@ class CallsWithTimeout {
 
  private:
   static constexpr auto kPollInterval = std::chrono::milliseconds(20);  // between two looks at the clock
-  struct Shared;
+  struct SharedState;
   [[nodiscard]] Result<void> begin(std::function<void()> job);
   [[nodiscard]] Error abandon_call(const std::string& doing);
 
   const Duration timeout_;
   const std::shared_ptr<const Clock> clock_;
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<SharedState> shared_state_;
   const std::shared_ptr<std::atomic<bool>> was_abandoned_ = std::make_shared<std::atomic<bool>>(false);
 };
 

@@ -65,17 +65,17 @@ void drop_from_page_cache(const Disk& disk, const std::string& path);
 // the second read fails, too. `before_retry` is called between the two reads and makes sure that the second
 // read comes from the disk, because the system may have cached the damaged bytes.
 template <class Read, class BeforeRetry>
-[[nodiscard]] auto read_twice(const Read& read, const BeforeRetry& before_retry) {
+[[nodiscard]] auto read_with_retry(const Read& read, const BeforeRetry& before_retry) {
   auto result = read();
   if (result || (result.error().kind() != ErrorKind::kCorrupted && result.error().kind() != ErrorKind::kIo))
     return result;
   before_retry();
   return read();
 }
-// Reads one file as read_twice() does, and drops the file's cached bytes between the two reads.
+// Reads one file as read_with_retry() does, and drops the file's cached bytes between the two reads.
 template <class Read>
-[[nodiscard]] auto read_file_twice(const Disk& disk, const std::string& path, const Read& read) {
-  return read_twice(read, [&] { drop_from_page_cache(disk, path); });
+[[nodiscard]] auto read_file_with_retry(const Disk& disk, const std::string& path, const Read& read) {
+  return read_with_retry(read, [&] { drop_from_page_cache(disk, path); });
 }
 
 }  // namespace ratoon::checkpoint

@@ -18,8 +18,8 @@ class ReadBuffer {
   [[nodiscard]] static ReadBuffer of(std::uint64_t bytes) {
     const std::uint64_t size = (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
     auto owner = std::make_shared_for_overwrite<std::byte[]>(size + kDirectAlignment);
-    const std::uint64_t past = reinterpret_cast<std::uintptr_t>(owner.get()) % kDirectAlignment;
-    return {std::move(owner), past == 0 ? 0 : kDirectAlignment - past, size};
+    const std::uint64_t misalignment = reinterpret_cast<std::uintptr_t>(owner.get()) % kDirectAlignment;
+    return {std::move(owner), misalignment == 0 ? 0 : kDirectAlignment - misalignment, size};
   }
   ReadBuffer() = default;  // empty
 

@@ -20,19 +20,19 @@ class CallTimer {
 
   template <class Call>
   auto operator()(const Call& call) {
-    began_.store(clock_->now().since_boot.count(), std::memory_order_relaxed);
-    const EndOfCall end(began_);  // also if it throws
+    begin_time_.store(clock_->now().since_boot.count(), std::memory_order_relaxed);
+    const EndOfCall end(begin_time_);  // also if it throws
     return call();
   }
   // Records that the running call has made progress: from now on current_call_duration() returns the time
   // since this moment and not since the beginning of the call.
   void record_progress() {
-    Duration::rep began = began_.load(std::memory_order_relaxed);
-    if (began != kNoCall) began_.compare_exchange_strong(began, clock_->now().since_boot.count());
+    Duration::rep began = begin_time_.load(std::memory_order_relaxed);
+    if (began != kNoCall) begin_time_.compare_exchange_strong(began, clock_->now().since_boot.count());
   }
   // Returns how long the current call has been running, or nothing if no call is running.
   [[nodiscard]] std::optional<Duration> current_call_duration() const {
-    const Duration::rep began = began_.load(std::memory_order_relaxed);
+    const Duration::rep began = begin_time_.load(std::memory_order_relaxed);
     if (began == kNoCall) return std::nullopt;
     return clock_->now().since_boot - Duration(began);
   }
@@ -47,7 +47,7 @@ class CallTimer {
     std::atomic<Duration::rep>& began;
   };
   std::shared_ptr<const Clock> clock_;
-  std::atomic<Duration::rep> began_{kNoCall};
+  std::atomic<Duration::rep> begin_time_{kNoCall};
 };
 
 // A Disk that passes every call on to `disk`, and records in `watch` when the call begins and ends.

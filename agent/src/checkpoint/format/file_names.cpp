@@ -12,20 +12,20 @@ namespace {
 
 constexpr std::string_view kHistoryEnding = ".jsonl";
 constexpr std::string_view kRollbackEnding = ".json";
-constexpr std::string_view kCommittedBeginning = "committed.";
+constexpr std::string_view kCommitNotePrefix = "committed.";
 constexpr std::string_view kPackEnding = ".safetensors";
 
-std::string numbered(char prefix, int digits, std::uint64_t value) {
+std::string numbered_name(char prefix, int digits, std::uint64_t value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%c%0*llu", prefix, digits, static_cast<unsigned long long>(value));
   return text.data();
 }
 
 std::string attempt_name(Attempt attempt) {
-  return numbered('a', 4, attempt.value());
+  return numbered_name('a', 4, attempt.value());
 }
 std::string step_name(Step step) {
-  return numbered('s', 10, step.value());
+  return numbered_name('s', 10, step.value());
 }
 
 std::string checkpoint_folder(const std::string& kind, const CheckpointId& id) {
@@ -33,7 +33,7 @@ std::string checkpoint_folder(const std::string& kind, const CheckpointId& id) {
 }
 
 std::string rank_name(Rank rank) {
-  return numbered('r', 4, rank.value());
+  return numbered_name('r', 4, rank.value());
 }
 
 std::string manifest_name(const CheckpointId& id) {
@@ -54,7 +54,7 @@ std::string manifest_path(const CheckpointId& id, std::string_view folder) {
   return std::string(folder) + "/" + manifest_name(id);
 }
 
-std::string reason_path(const CheckpointId& id) {
+std::string quarantine_reason_path(const CheckpointId& id) {
   return manifest_path(id, kQuarantine) + ".reason.txt";
 }
 
@@ -78,8 +78,8 @@ std::string pack_path(const CheckpointId& id, Rank rank) {
   return packs_folder(id) + "/" + rank_name(rank) + std::string(kPackEnding);
 }
 
-std::string committed_path(Attempt attempt) {
-  return std::string(kPacks) + "/" + std::string(kCommittedBeginning) + attempt_name(attempt);
+std::string commit_note_path(Attempt attempt) {
+  return std::string(kPacks) + "/" + std::string(kCommitNotePrefix) + attempt_name(attempt);
 }
 
 std::string receipt_path(const CheckpointId& id, Rank rank) {
@@ -96,8 +96,8 @@ std::string history_path(Attempt attempt) {
 
 bool is_reserved_in_run_folder(std::string_view name) {
   constexpr std::array<std::string_view, 15> kTaken{
-      kFiles,   kManifests, kPacks,  kParts, kReceipts,         kQuarantine, kAside, kRollbacks,
-      kHistory, kLaunches,  kClaims, kPins,  kRendezvousFolder, kLock,       kOwner};
+      kFilesFolder, kManifests, kPacks,  kParts, kReceipts,         kQuarantine, kAsideFolder, kRollbacks,
+      kHistory,     kLaunches,  kClaims, kPins,  kRendezvousFolder, kLockFile,   kOwnerFile};
   return std::ranges::find(kTaken, name) != kTaken.end();
 }
 
@@ -124,9 +124,9 @@ std::optional<Attempt> parse_rollback_name(std::string_view name) {
   return parse_attempt_file(name, kRollbackEnding);
 }
 
-std::optional<Attempt> parse_committed_name(std::string_view name) {
-  if (!name.starts_with(kCommittedBeginning)) return std::nullopt;
-  return parse_attempt_name(name.substr(kCommittedBeginning.size()));
+std::optional<Attempt> parse_commit_note_name(std::string_view name) {
+  if (!name.starts_with(kCommitNotePrefix)) return std::nullopt;
+  return parse_attempt_name(name.substr(kCommitNotePrefix.size()));
 }
 
 std::optional<Attempt> parse_history_name(std::string_view name) {

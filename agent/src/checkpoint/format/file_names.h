@@ -48,29 +48,29 @@ inline constexpr const char* kOldCommitNotes[] = {"packs/committed",
                                                   "receipts/committed"};  // written by older versions
 inline constexpr const char* kReceipts = "receipts";
 inline constexpr const char* kQuarantine = "quarantine";
-inline constexpr const char* kAside = "aside";
+inline constexpr const char* kAsideFolder = "aside";
 inline constexpr const char* kRollbacks = "rollbacks";
 inline constexpr const char* kHistory = "history";
 inline constexpr const char* kLaunches = "launches";  // session/locations/launch_record.h
 inline constexpr const char* kClaims = "claims";
 inline constexpr const char* kPins = "pins";
-inline constexpr const char* kFiles = "files";
+inline constexpr const char* kFilesFolder = "files";
 inline constexpr const char* kRendezvousFolder = "meeting";  // where ranks of a launch find each other
-inline constexpr const char* kLock = "lock";
-inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
-// `folder` is kQuarantine for a damaged checkpoint, and kAside for a checkpoint that a rollback gave up. A
-// pin file in kPins has the same name as the manifest of the pinned checkpoint.
+inline constexpr const char* kLockFile = "lock";
+inline constexpr const char* kOwnerFile = "owner";  // session/locations/identity.h
+// `folder` is kQuarantine for a damaged checkpoint, and kAsideFolder for a checkpoint that a rollback gave
+// up. A pin file in kPins has the same name as the manifest of the pinned checkpoint.
 [[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
 // Returns the path of the text file, beside a manifest in quarantine/, that says why the checkpoint is in
 // quarantine.
-[[nodiscard]] std::string reason_path(const CheckpointId& id);
+[[nodiscard]] std::string quarantine_reason_path(const CheckpointId& id);
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
 [[nodiscard]] std::string parts_folder(const CheckpointId& id);
 // `header_digest` is the digest of the part file's header, in hexadecimal digits.
 [[nodiscard]] std::string part_path(const CheckpointId& saved_in, std::string_view header_digest);
 [[nodiscard]] std::string pack_path(const CheckpointId& id, Rank rank);
-[[nodiscard]] std::string committed_path(Attempt attempt);  // lost_manifests.h
+[[nodiscard]] std::string commit_note_path(Attempt attempt);  // lost_manifests.h
 [[nodiscard]] std::string receipt_path(const CheckpointId& id, Rank rank);
 [[nodiscard]] std::string rollback_path(Attempt attempt);
 [[nodiscard]] std::string history_path(Attempt attempt);
@@ -84,7 +84,7 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 
 // Returns the attempt in the name of a file that marks an attempt as having committed a checkpoint, such as
 // "committed.a0003"; returns nothing for any other name.
-[[nodiscard]] std::optional<Attempt> parse_committed_name(std::string_view name);
+[[nodiscard]] std::optional<Attempt> parse_commit_note_name(std::string_view name);
 // Returns the attempt in the name of a history file (the reported values of one attempt), such as
 // "a0003.jsonl"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);

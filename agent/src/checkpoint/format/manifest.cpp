@@ -47,7 +47,7 @@ json to_json(const PackRecord& pack) {
                {"header_digest", pack.header_digest}};
   if (!pack.owner.empty()) body["owner"] = pack.owner;
   for (const TensorInParts& tensor : pack.tensors_in_parts) body["in_parts"].push_back(to_json(tensor));
-  if (pack.parts_base) body["parts_base"] = to_json(*pack.parts_base);
+  if (pack.parts_base_checkpoint) body["parts_base"] = to_json(*pack.parts_base_checkpoint);
   return body;
 }
 
@@ -109,7 +109,7 @@ Numerics read_numerics(Fields f) {
   return {.library = read_text(f, "library", kNumericsTextBytesMax),
           .device = read_text(f, "device", kNumericsTextBytesMax),
           .cpu_capability = read_text(f, "cpu_capability", kNumericsTextBytesMax),
-          .threads = static_cast<std::uint32_t>(f.optional_whole("threads", 0xffffffffU)),
+          .threads = static_cast<std::uint32_t>(f.optional_whole_number("threads", 0xffffffffU)),
           .is_deterministic = f.flag("deterministic")};
 }
 
@@ -151,7 +151,7 @@ std::optional<RunRecord> read_run(Fields& parent) {
   if (f.find("finished") != nullptr) {
     Fields finished = f.object("finished");
     run.early_end = EarlyEnd{.reason = read_text(finished, "reason", kReasonBytesMax),
-                             .until = read_text(finished, "until", kUntilBytesMax)};
+                             .until = read_text(finished, "until", kPlannedEndBytesMax)};
   }
   if (f.find("numerics") != nullptr) run.numerics = read_numerics(f.object("numerics"));
   if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
@@ -227,7 +227,7 @@ PackRecord read_pack(Fields f) {
     pack.tensors_in_parts.push_back(read_tensor_in_parts(f.child(item, "in_parts[]")));
   if (f.find("parts_base") != nullptr) {
     Fields base = f.object("parts_base");
-    pack.parts_base = read_id(base);
+    pack.parts_base_checkpoint = read_id(base);
   }
   return pack;
 }
@@ -261,11 +261,11 @@ std::string owner_of(std::span<const PackRecord> packs) {
 std::string encode_receipt(const PackRecord& receipt) {
   json body = {{"format", kManifestFormat}, {"pack", to_json(receipt)}};
   if (receipt.run) body["run"] = to_json(*receipt.run);
-  return seal(body);
+  return encode_with_checksum(body);
 }
 
 Result<PackRecord> decode_receipt(std::string_view text) {
-  Result<json> body = unseal(text, kManifestBytesMax);
+  Result<json> body = decode_with_checksum(text, kManifestBytesMax);
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "receipt", complaint);
@@ -286,11 +286,11 @@ std::string encode_manifest(const Manifest& manifest) {
                {"writer", manifest.writer},
                {"packs", std::move(packs)}};
   if (manifest.run) body["run"] = to_json(*manifest.run);
-  return seal(body);
+  return encode_with_checksum(body);
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
-  Result<json> body = unseal(text, kManifestBytesMax);
+  Result<json> body = decode_with_checksum(text, kManifestBytesMax);
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "manifest", complaint);

@@ -29,7 +29,7 @@ struct PackRecord {
   std::vector<TensorInParts> tensors_in_parts{};  // tensors of the rank whose bytes are in part files
   // The committed checkpoint from whose record the save took the part files that it did not write; empty if
   // the save wrote all its part files.
-  std::optional<CheckpointId> parts_base{};
+  std::optional<CheckpointId> parts_base_checkpoint{};
   // Only the receipt of rank 0 has the whole run record (progress, counts and times), and rank 0 copies it
   // into the manifest. The receipt of another rank has a run record only if that rank requests a save, a pin
   // or the end of the run, so that rank 0 can add the requests to the manifest.

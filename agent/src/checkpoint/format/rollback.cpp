@@ -16,15 +16,15 @@ constexpr std::uint64_t kSkippedSlotsMax = 1ULL << 62;
 
 std::string encode_rollback(const Rollback& rollback) {
   const nlohmann::json to = {{"attempt", rollback.to.attempt.value()}, {"step", rollback.to.step.value()}};
-  return seal({{"format", kRollbackFormat},
-               {"attempt", rollback.attempt.value()},
-               {"to", to},
-               {"skip", rollback.skip},
-               {"skip_to", rollback.skip_to}});
+  return encode_with_checksum({{"format", kRollbackFormat},
+                               {"attempt", rollback.attempt.value()},
+                               {"to", to},
+                               {"skip", rollback.skip},
+                               {"skip_to", rollback.skip_to}});
 }
 
 Result<Rollback> decode_rollback(std::string_view text) {
-  const auto body = unseal(text, kRollbackBytesMax);
+  const auto body = decode_with_checksum(text, kRollbackBytesMax);
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "rollback", complaint);

@@ -20,7 +20,7 @@ namespace ratoon::checkpoint {
 // The maximum lengths of texts in a run record: a longer text is cut when it is written.
 inline constexpr std::size_t kNumericsTextBytesMax = 64;
 inline constexpr std::size_t kReasonBytesMax = 256;
-inline constexpr std::size_t kUntilBytesMax = 64;
+inline constexpr std::size_t kPlannedEndBytesMax = 64;
 
 // The limit of a training time is 146 years: a record with a greater value is damaged. The sum of two times
 // of at most 146 years does not overflow 64 bits.

@@ -26,13 +26,13 @@ bool is_html_page(std::string_view text) {
 
 }  // namespace
 
-std::string seal(const nlohmann::json& body) {
+std::string encode_with_checksum(const nlohmann::json& body) {
   // A reason is a text that the user's program gives, so it may be invalid UTF-8.
   std::string text = body.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return text + checksum_line(text);
 }
 
-Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max) {
+Result<nlohmann::json> decode_with_checksum(std::string_view text, std::size_t bytes_max) {
   if (is_html_page(text))
     return Error(ErrorKind::kIo,
                  "the file has a web page instead of its content; check for a proxy or a "

@@ -12,10 +12,10 @@
 
 namespace ratoon::checkpoint {
 
-[[nodiscard]] std::string seal(const nlohmann::json& body);
+[[nodiscard]] std::string encode_with_checksum(const nlohmann::json& body);
 
 // Returns the JSON if the checksum in the last line is right, and kCorrupted if it is wrong. Returns kIo for
 // a web page, for example of a proxy, because a web page does not show whether the file itself is damaged.
-[[nodiscard]] Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max);
+[[nodiscard]] Result<nlohmann::json> decode_with_checksum(std::string_view text, std::size_t bytes_max);
 
 }  // namespace ratoon::checkpoint

@@ -14,19 +14,19 @@ using Bytes = std::span<const std::byte>;
 // A small file can expand to large data, because values may be shared, so the limits below bound the memory
 // of the result.
 constexpr std::size_t kDepthMax = 64;
-constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
+constexpr std::size_t kVisitedValuesMax = std::size_t{1} << 22;
 constexpr std::size_t kLeavesMax = std::size_t{1} << 20;
 constexpr std::size_t kNameBytesMax = 4096;
 constexpr std::size_t kTextBytesMax = std::size_t{256} << 20;  // of all names and texts
 constexpr std::uint64_t kExpansionMax = 16;                    // bytes of tensors for each byte of the file
 constexpr std::uint64_t kExpandedBytesAlwaysAllowed = std::uint64_t{1} << 30;
 
-Error refused_archive(const std::string& what) {
+Error refused_archive_error(const std::string& what) {
   return Error(ErrorKind::kInvalid, what);
 }
 
 // Returns the name of a tensor or value for error messages.
-std::string shown(const std::string& name) {
+std::string message_name(const std::string& name) {
   return name.empty() ? "the outermost value" : quoted(name);
 }
 
@@ -64,18 +64,18 @@ class Flattener {
 
  private:
   Result<void> visit(ValueId id, const std::string& name, std::size_t depth) {
-    if (++visits_ > kVisitsMax || leaves() > kLeavesMax)
-      return refused_archive(
+    if (++visits_ > kVisitedValuesMax || leaves() > kLeavesMax)
+      return refused_archive_error(
           "the pickle expands to over a million values; save the tensors in several files");
     if (depth > kDepthMax)
-      return refused_archive("the containers are nested over " + std::to_string(kDepthMax) +
-                             " deep, or contain themselves, at " + shown(name));
+      return refused_archive_error("the containers are nested over " + std::to_string(kDepthMax) +
+                                   " deep, or contain themselves, at " + message_name(name));
     const PickleValue& value = pickle_.values[id];
     if (const auto* list = std::get_if<ListValue>(&value)) return visit_list(*list, name, depth);
     if (const auto* dict = std::get_if<DictValue>(&value)) return visit_dict(*dict, name, depth);
     if (!names_.insert(name).second)
-      return refused_archive("two values in the file have the name " + shown(name) +
-                             " when keys are joined by dots; rename one of their keys");
+      return refused_archive_error("two values in the file have the name " + message_name(name) +
+                                   " when keys are joined by dots; rename one of their keys");
     return add_leaf(value, name);
   }
 
@@ -90,8 +90,8 @@ class Flattener {
       const auto* text = std::get_if<std::string>(&pickle_.values[key]);
       const auto* number = std::get_if<std::int64_t>(&pickle_.values[key]);
       if (text == nullptr && number == nullptr)
-        return refused_archive(shown(name) +
-                               " has a key that is neither a text nor a whole number; rename it");
+        return refused_archive_error(message_name(name) +
+                                     " has a key that is neither a text nor a whole number; rename it");
       auto done = visit_named(value, name, text != nullptr ? *text : std::to_string(*number), depth);
       if (!done) return done;
     }
@@ -101,8 +101,8 @@ class Flattener {
   Result<void> visit_named(ValueId id, const std::string& parent, const std::string& key, std::size_t depth) {
     const std::string name = depth == 0 ? key : parent + "." + key;
     if (name.size() > kNameBytesMax)
-      return refused_archive("the name of a value below " + shown(parent) + " has over " +
-                             std::to_string(kNameBytesMax) + " bytes; shorten its keys");
+      return refused_archive_error("the name of a value below " + message_name(parent) + " has over " +
+                                   std::to_string(kNameBytesMax) + " bytes; shorten its keys");
     return visit(id, name, depth + 1);
   }
 
@@ -110,7 +110,7 @@ class Flattener {
     const auto* text = std::get_if<std::string>(&value);
     text_bytes_ += name.size() + (text != nullptr ? text->size() : 0);
     if (text_bytes_ > kTextBytesMax)
-      return refused_archive(
+      return refused_archive_error(
           "the pickle expands to over 256 MiB of names and texts; save the values in several files");
     if (const auto* index = std::get_if<TensorIndex>(&value))
       return add_tensor(pickle_.tensors[index->index], name);
@@ -119,9 +119,10 @@ class Flattener {
     if (const auto* number = std::get_if<double>(&value)) return add_scalar(name, *number);
     if (const auto* flag = std::get_if<bool>(&value)) return add_scalar(name, *flag);
     if (std::holds_alternative<NoneValue>(value)) return add_scalar(name, std::monostate{});
-    return refused_archive(shown(name) +
-                           " is a type or a bare storage, neither a tensor nor a plain value; leave it out, "
-                           "or save a text");
+    return refused_archive_error(
+        message_name(name) +
+        " is a type or a bare storage, neither a tensor nor a plain value; leave it out, "
+        "or save a text");
   }
 
   Result<void> add_scalar(const std::string& name, decltype(PtScalar::value) value) {
@@ -136,7 +137,7 @@ class Flattener {
     auto stored = StoredTensor::make(tensor.type, tensor.shape, tensor.strides, tensor.offset, *storage);
     if (!stored) return said(stored.error());
     if (stored->size_bytes() > bytes_left_)
-      return refused_archive(
+      return refused_archive_error(
           "the tensors up to and including " + quoted(name) +
           " have over 16 times the file's bytes; save tensor.clone() of tensors that share a storage");
     bytes_left_ -= stored->size_bytes();

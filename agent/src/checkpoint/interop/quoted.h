@@ -9,9 +9,9 @@
 namespace ratoon::checkpoint {
 
 [[nodiscard]] inline std::string quoted(std::string_view name) {
-  constexpr std::size_t kShownMax = 200;
-  const bool is_long = name.size() > kShownMax;
-  return "'" + printable(cut_text(std::string(name), kShownMax)) + (is_long ? "...'" : "'");
+  constexpr std::size_t kQuotedBytesMax = 200;
+  const bool is_long = name.size() > kQuotedBytesMax;
+  return "'" + printable(cut_text(std::string(name), kQuotedBytesMax)) + (is_long ? "...'" : "'");
 }
 
 }  // namespace ratoon::checkpoint

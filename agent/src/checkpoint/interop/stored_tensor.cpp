@@ -70,7 +70,7 @@ Result<StoredTensor> StoredTensor::make(ElementType type, TensorShape shape, Ten
     const std::uint64_t element_bytes = size_of(type);
     if (auto last = check_elements_in_storage(shape, strides, offset, storage.size() / element_bytes); !last)
       return last.error();
-    tensor.first_ = storage.subspan(offset * element_bytes);
+    tensor.storage_from_first_ = storage.subspan(offset * element_bytes);
     std::uint64_t run = 1;
     for (std::size_t i = shape.size(); i-- > 0; ++tensor.contiguous_dimensions_) {
       if (shape[i] != 1 && strides[i] != run) break;
@@ -84,7 +84,7 @@ Result<StoredTensor> StoredTensor::make(ElementType type, TensorShape shape, Ten
 }
 
 std::span<const std::byte> StoredTensor::bytes() const {
-  return first_.first(size_bytes_);
+  return storage_from_first_.first(size_bytes_);
 }
 
 Result<void> StoredTensor::write(ByteSink& sink) const {
@@ -94,7 +94,8 @@ Result<void> StoredTensor::write(ByteSink& sink) const {
   TensorShape at(outer, 0);
   std::uint64_t element = 0;
   for (std::size_t moved = 0; moved < outer + 1;) {
-    if (auto added = gatherer.add(first_.subspan(element * size_of(type_), contiguous_bytes_)); !added)
+    if (auto added = gatherer.add(storage_from_first_.subspan(element * size_of(type_), contiguous_bytes_));
+        !added)
       return added;
     // Continue with the next contiguous run of elements: increment the index of the last dimension, and carry
     // an overflow into the dimension before it.

@@ -42,7 +42,7 @@ class StoredTensor {
   TensorShape shape_;
   TensorShape strides_;
   std::uint64_t size_bytes_ = 0;
-  std::span<const std::byte> first_;  // the storage from the first element on
+  std::span<const std::byte> storage_from_first_;  // the storage from the first element on
   std::size_t contiguous_dimensions_ =
       0;  // the number of last dimensions without holes between their elements
   std::uint64_t contiguous_bytes_ = 0;

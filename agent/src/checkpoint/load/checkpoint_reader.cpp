@@ -26,11 +26,12 @@ Result<CheckpointReader> CheckpointReader::open(std::shared_ptr<const Disk> disk
   CheckpointReader reader(std::move(disk), std::move(packs), rank, options);
   if (auto opened = reader.open_pack(reader.own_pack_); !opened) return opened.error();
   const PackLayout& own = reader.opened_packs_[reader.own_pack_]->header.layout;
-  reader.own_ = own.tensors;
-  for (const TensorInParts& tensor : reader.own_record().tensors_in_parts)
-    reader.own_.push_back({.name = tensor.name, .type = tensor.type, .shape = tensor.shape, .box = {}});
+  reader.own_tensors_ = own.tensors;
+  for (const TensorInParts& tensor : reader.own_pack_record().tensors_in_parts)
+    reader.own_tensors_.push_back(
+        {.name = tensor.name, .type = tensor.type, .shape = tensor.shape, .box = {}});
   reader.are_all_packs_open_ = reader.packs_.size() == 1;
-  if (auto indexed = reader.index_opened(); !indexed) return indexed.error();
+  if (auto indexed = reader.index_opened_packs(); !indexed) return indexed.error();
   return reader;
 }
 
@@ -45,12 +46,12 @@ Result<void> CheckpointReader::open_pack(std::size_t pack) {
 Result<void> CheckpointReader::open_parts() {
   if (!opened_parts_.empty()) return {};
   std::vector<std::pair<const TensorInParts*, std::size_t>> wanted;
-  for (const TensorInParts& tensor : own_record().tensors_in_parts)
+  for (const TensorInParts& tensor : own_pack_record().tensors_in_parts)
     for (std::size_t part = 0; part < tensor.parts.size(); ++part) wanted.emplace_back(&tensor, part);
   std::vector<std::optional<OpenedPart>> parts(wanted.size());
   const auto open_one = [&](std::size_t i, std::size_t) -> Result<void> {
     const auto [tensor, part] = wanted[i];
-    auto opened = PackReader::open_part(*disk_, *tensor, part, own_record().owner);
+    auto opened = PackReader::open_part(*disk_, *tensor, part, own_pack_record().owner);
     if (!opened) return opened.error();
     parts[i] = OpenedPart{.path = path_of_part(tensor->parts[part]), .pack = (*std::move(opened)).close()};
     return {};
@@ -59,7 +60,7 @@ Result<void> CheckpointReader::open_parts() {
   std::vector<OpenedPart> opened_parts;
   for (auto& part : parts) opened_parts.push_back(*std::move(part));
   opened_parts_ = std::move(opened_parts);
-  return index_opened();
+  return index_opened_packs();
 }
 
 Result<void> CheckpointReader::open_all() {
@@ -68,19 +69,19 @@ Result<void> CheckpointReader::open_all() {
                                       [this](std::size_t pack, std::size_t) { return open_pack(pack); });
   if (!opened) return opened;
   are_all_packs_open_ = true;
-  return index_opened();
+  return index_opened_packs();
 }
 
 // Builds the index from the rank's own pack and the part files that are open. After open_all(), the index
 // also contains the packs of the other ranks.
-Result<void> CheckpointReader::index_opened() {
+Result<void> CheckpointReader::index_opened_packs() {
   std::vector<IndexedPack> packs;
   indexed_packs_.clear();
   const auto add = [&](const std::string& path, const NamedPackHeader& pack, bool has_only_boxes) {
     packs.push_back({.name = pack.shown,
                      .layout = &pack.header.layout,
                      .hashes = pack.header.hashes,
-                     .has_only_boxes = has_only_boxes});
+                     .skips_tensors_without_box = has_only_boxes});
     indexed_packs_.push_back({.path = path, .header = &pack.header});
   };
   for (std::size_t i = 0; i < packs_.size(); ++i)
@@ -93,7 +94,7 @@ Result<void> CheckpointReader::index_opened() {
 }
 
 const TensorInParts* CheckpointReader::find_in_parts(std::string_view name) const {
-  const auto& tensors = own_record().tensors_in_parts;
+  const auto& tensors = own_pack_record().tensors_in_parts;
   const auto found = std::ranges::find(tensors, name, &TensorInParts::name);
   return found == tensors.end() ? nullptr : &*found;
 }
@@ -111,7 +112,7 @@ Result<std::vector<std::string>> CheckpointReader::names() {
   if (auto opened = open_all(); !opened) return opened.error();
   std::vector<std::string> names;
   for (const IndexedTensor& tensor : index_->tensors()) names.emplace_back(tensor.name);
-  for (const TensorInParts& tensor : own_record().tensors_in_parts)
+  for (const TensorInParts& tensor : own_pack_record().tensors_in_parts)
     if (index_->find(tensor.name) == nullptr) names.push_back(tensor.name);
   return names;
 }

@@ -54,24 +54,24 @@ class CheckpointReader {
 
   // The run record (progress, counts and times) of the manifest; empty if there is no manifest or it has no
   // run record.
-  [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
-  void set_run(const std::optional<RunRecord>& run) { run_ = run; }
+  [[nodiscard]] const std::optional<RunRecord>& run() const { return run_record_; }
+  void set_run_record(const std::optional<RunRecord>& run) { run_record_ = run; }
 
   // Returns true if this rank existed at the save, so that it has a pack of its own. A rank that did not
   // exist at the save reads the pack of another rank.
   [[nodiscard]] bool has_own_pack() const { return rank_.value() < packs_.size(); }
   // If more ranks saved the checkpoint than now read it, this rank also reads packs of ranks that no longer
-  // exist. Returns these ranks. as_read_by() returns a reader of the pack of another rank.
+  // exist. Returns these ranks. reader_for_rank() returns a reader of the pack of another rank.
   [[nodiscard]] std::vector<Rank> ranks_taken_over(std::uint32_t world_size) const;
-  [[nodiscard]] Result<CheckpointReader> as_read_by(Rank rank) const {
+  [[nodiscard]] Result<CheckpointReader> reader_for_rank(Rank rank) const {
     return open(disk_, packs_, rank, options_);
   }
 
   // The tensors in the rank's own pack, in the order in which the pack stores them. They include the rank's
   // parts of shared tensors. The rank's tensors that were saved in parts come after them.
-  [[nodiscard]] std::span<const PackedTensor> own() const { return own_; }
+  [[nodiscard]] std::span<const PackedTensor> own() const { return own_tensors_; }
   // The PackRecord with which open() received the rank's own pack.
-  [[nodiscard]] const PackRecord& own_record() const { return packs_[own_pack_].record; }
+  [[nodiscard]] const PackRecord& own_pack_record() const { return packs_[own_pack_].record; }
 
   // Returns the names of all tensors that this rank can read: the tensors of its own pack and all shared
   // tensors.
@@ -101,7 +101,7 @@ class CheckpointReader {
   [[nodiscard]] Result<void> open_pack(std::size_t pack);
   [[nodiscard]] Result<void> open_parts();  // once
   [[nodiscard]] Result<void> open_all();    // once
-  [[nodiscard]] Result<void> index_opened();
+  [[nodiscard]] Result<void> index_opened_packs();
   [[nodiscard]] const TensorInParts* find_in_parts(std::string_view name) const;
   // Finds a tensor in the index of parts, after adding all parts of this tensor to the index.
   [[nodiscard]] Result<const IndexedTensor*> find_in_index(std::string_view name);
@@ -111,14 +111,14 @@ class CheckpointReader {
   Rank rank_;
   ReadOptions options_;
   std::size_t own_pack_;
-  std::optional<RunRecord> run_;
+  std::optional<RunRecord> run_record_;
   std::vector<std::optional<NamedPackHeader>> opened_packs_;  // by pack number
   struct OpenedPart {
     std::string path;
     NamedPackHeader pack;
   };
   std::vector<OpenedPart> opened_parts_;  // of the tensors of the own pack that were saved in parts
-  std::vector<PackedTensor> own_;
+  std::vector<PackedTensor> own_tensors_;
   std::optional<PartIndex> index_;
   std::vector<PlannedPack> indexed_packs_;  // by the number in the index
   bool are_all_packs_open_ = false;

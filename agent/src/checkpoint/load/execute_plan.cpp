@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kReaderThreadsMax = 8;
 // The number of threads in addition to one thread per processor. The additional threads keep every processor
 // busy while some threads wait for the disk.
-constexpr std::size_t kDiskWaitThreads = 2;
+constexpr std::size_t kExtraReaderThreads = 2;
 // The number of bytes after the current read that a thread asks the system to read ahead.
 constexpr std::uint64_t kPrefetchBytes = 2 * kExtentBytesMax;
 // Direct reads cover whole pages. A read of less than 128 KiB is not direct, because reading the rest of its
@@ -63,10 +63,10 @@ std::size_t open_files_per_thread(std::size_t threads) {
   return std::max<std::size_t>(1, kOpenFilesMax / std::max<std::size_t>(1, threads));
 }
 
-class Execution {
+class PlanExecutor {
  public:
-  Execution(const Disk& disk, std::span<const PlannedPack> packs, const ReadPlan& plan,
-            std::span<const std::span<std::byte>> destinations, ReadMode way, const ReadOptions& options)
+  PlanExecutor(const Disk& disk, std::span<const PlannedPack> packs, const ReadPlan& plan,
+               std::span<const std::span<std::byte>> destinations, ReadMode way, const ReadOptions& options)
       : disk_(disk), packs_(packs), plan_(plan), destinations_(destinations), way_(way) {
     const std::size_t threads = options.thread_count();
     for (std::size_t i = 0; i < threads; ++i)
@@ -121,7 +121,7 @@ class Execution {
     const auto file = file_of(task.reads->pack, hand);
     if (!file) return file.error();
     std::span<const std::byte> bytes;
-    const auto got = read_twice(
+    const auto got = read_with_retry(
         [&]() -> Result<void> {
           const auto read = read_piece(**file, task, hand.room);
           if (!read) return read.error();
@@ -174,7 +174,7 @@ class Execution {
 std::size_t ReadOptions::thread_count() const {
   if (threads != 0) return threads;
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kReaderThreadsMax) +
-         kDiskWaitThreads;
+         kExtraReaderThreads;
 }
 
 ReadMode choose_read_mode(std::uint64_t bytes_wanted, std::uint64_t bytes_there, std::uint32_t readers) {
@@ -186,7 +186,7 @@ ReadMode choose_read_mode(std::uint64_t bytes_wanted, std::uint64_t bytes_there,
 Result<void> execute_plan(const Disk& disk, std::span<const PlannedPack> packs, const ReadPlan& plan,
                           std::span<const std::span<std::byte>> destinations, ReadMode way,
                           const ReadOptions& options) {
-  return Execution(disk, packs, plan, destinations, way, options).run();
+  return PlanExecutor(disk, packs, plan, destinations, way, options).run();
 }
 
 }  // namespace ratoon::checkpoint

@@ -48,8 +48,8 @@ Result<PackReader> PackReader::open(const Disk& disk, const std::string& path, c
     return Error(ErrorKind::kCorrupted, disk.shown(path) + " does not exist, but a manifest names it");
   if (!file) return file.error();
   const std::string shown = disk.shown(path);
-  auto header = read_twice([&] { return read_header(**file, shown, record); },
-                           [&] { (*file)->drop_from_page_cache(); });
+  auto header = read_with_retry([&] { return read_header(**file, shown, record); },
+                                [&] { (*file)->drop_from_page_cache(); });
   if (!header) return header.error();
   return PackReader(*std::move(file), shown, *std::move(header));
 }
@@ -64,8 +64,8 @@ Result<PackReader> PackReader::open_part(const Disk& disk, const TensorInParts& 
                             storage_order(stored.front().type) == storage_order(tensor.type) &&
                             file->header_.hashes.front() == tensor.parts[part].rows_digest;
   if (!is_this_part) {
-    return Error(ErrorKind::kCorrupted, file->shown_ + " has other rows of tensor " + in_quotes(tensor.name) +
-                                            " than were committed");
+    return Error(ErrorKind::kCorrupted, file->display_path_ + " has other rows of tensor " +
+                                            in_quotes(tensor.name) + " than were committed");
   }
   TensorShape begin(shape.size(), 0);
   begin.front() = tensor.first_row(part);
@@ -82,7 +82,7 @@ Result<NamedPackHeader> read_pack_header(const Disk& disk, const std::string& pa
 }
 
 Error PackReader::damaged_pack_error(const std::string& where) const {
-  return {ErrorKind::kCorrupted, shown_ + " does not hold the bytes that were committed: " + where};
+  return {ErrorKind::kCorrupted, display_path_ + " does not hold the bytes that were committed: " + where};
 }
 
 Result<void> PackReader::read(std::size_t index, std::span<std::byte> into) const {
@@ -92,7 +92,7 @@ Result<void> PackReader::read(std::size_t index, std::span<std::byte> into) cons
     if (xxh3_128(into) == header_.hashes.at(index)) return {};
     return damaged_pack_error("tensor " + in_quotes(tensor.name));
   };
-  return read_twice(read_once, [&] { file_->drop_from_page_cache(); });
+  return read_with_retry(read_once, [&] { file_->drop_from_page_cache(); });
 }
 
 Result<LoadedTensors> PackReader::read_all() const {
@@ -127,7 +127,7 @@ Result<void> PackReader::verify(const std::function<void(std::uint64_t)>& on_ver
       }
       return {};
     };
-    const auto checked = read_twice(read_once, [&] { file_->drop_from_page_cache(); });
+    const auto checked = read_with_retry(read_once, [&] { file_->drop_from_page_cache(); });
     if (!checked) return checked;
     if (on_verified) on_verified(bytes.size());
   }

@@ -53,7 +53,7 @@ class PackReader {
   [[nodiscard]] static Result<PackReader> open_part(const Disk& disk, const TensorInParts& tensor,
                                                     std::size_t part, const std::string& owner);
 
-  [[nodiscard]] const std::string& shown() const { return shown_; }  // for messages
+  [[nodiscard]] const std::string& shown() const { return display_path_; }  // for messages
 
   [[nodiscard]] Result<LoadedTensors> read_all() const;
 
@@ -67,19 +67,19 @@ class PackReader {
   [[nodiscard]] const ReadFile& file() const { return *file_; }
   // Closes the file.
   [[nodiscard]] NamedPackHeader close() && {
-    return {.shown = std::move(shown_), .header = std::move(header_)};
+    return {.shown = std::move(display_path_), .header = std::move(header_)};
   }
 
  private:
   PackReader(std::unique_ptr<ReadFile> file, std::string shown, PackHeader header)
-      : file_(std::move(file)), shown_(std::move(shown)), header_(std::move(header)) {}
+      : file_(std::move(file)), display_path_(std::move(shown)), header_(std::move(header)) {}
   // Reads tensor number `index` of the pack into `into`, which has the tensor's size, and compares the bytes
   // with the tensor's hash.
   [[nodiscard]] Result<void> read(std::size_t index, std::span<std::byte> into) const;
   [[nodiscard]] Error damaged_pack_error(const std::string& where) const;
 
   std::unique_ptr<ReadFile> file_;
-  std::string shown_;
+  std::string display_path_;
   PackHeader header_;
 };
 

@@ -11,7 +11,7 @@ std::uint64_t block_floor(std::uint64_t byte) {
 
 // Returns the first position at or after `end` that is neither inside a block to verify nor inside a tensor
 // that is verified by its hash.
-std::uint64_t last_cut_position(const PackLayout& layout, const Extent& extent, std::uint64_t end) {
+std::uint64_t next_cut_position(const PackLayout& layout, const Extent& extent, std::uint64_t end) {
   const std::uint64_t blocks_begin = extent.first_block * kPackBlockBytes;
   const std::uint64_t blocks_end = blocks_begin + extent.block_count * kPackBlockBytes;
   auto tensor = extent.hashed.begin();
@@ -36,7 +36,7 @@ Extent cut_piece(const PackLayout& layout, const PackReads& reads, const Extent&
   // Let a piece end at a block boundary if possible: a page that two pieces share would be read twice.
   const std::uint64_t wished = block_floor(begin + bytes_max);
   Extent piece{.begin = begin, .end = extent.end};
-  if (rest > bytes_max && wished > begin) piece.end = last_cut_position(layout, extent, wished);
+  if (rest > bytes_max && wished > begin) piece.end = next_cut_position(layout, extent, wished);
 
   for (const std::uint32_t number : extent.hashed) {
     const PackedTensor& tensor = layout.tensors[number];
@@ -50,7 +50,7 @@ Extent cut_piece(const PackLayout& layout, const PackReads& reads, const Extent&
   }
   for (const std::uint32_t number : extent.copies) {
     const StridedCopy& copy = reads.copies[number].copy;
-    if (copy.from < piece.end && copy.from_end > begin) piece.copies.push_back(number);
+    if (copy.from < piece.end && copy.source_end > begin) piece.copies.push_back(number);
   }
   return piece;
 }

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -42,7 +43,7 @@ class TaskList {
   }
 
   void note(std::size_t i, const Error& error) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!error_ || i < error_of_) {
       error_ = error;
       error_of_ = i;
@@ -54,9 +55,10 @@ class TaskList {
   const Task& task_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> has_failed_{false};
-  std::mutex mutex_;
+  Mutex mutex_;
+  // error_ has no annotation, because result() reads it without the lock after the other threads have ended.
   std::optional<Error> error_;
-  std::size_t error_of_ = 0;
+  std::size_t error_of_ RATOON_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kCountMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kTensorBytesMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kBoxSeparator = " of ";
 constexpr std::size_t kNameBytesShown = 120;
 
@@ -39,7 +39,7 @@ std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& sh
   std::uint64_t bytes = size_of(type);
   for (const std::uint64_t length : shape) {
     is_empty = is_empty || length == 0;
-    if (length != 0 && bytes > kCountMax / length) return std::nullopt;
+    if (length != 0 && bytes > kTensorBytesMax / length) return std::nullopt;
     bytes *= std::max<std::uint64_t>(length, 1);
   }
   return is_empty ? 0 : bytes;

@@ -9,9 +9,9 @@
 namespace ratoon::checkpoint {
 namespace {
 
-using Numbers = std::span<const std::uint64_t>;
+using Indices = std::span<const std::uint64_t>;
 
-bool contains_element(const PackedTensor& part, Numbers element) {
+bool contains_element(const PackedTensor& part, Indices element) {
   for (std::size_t d = 0; d < element.size(); ++d) {
     const std::uint64_t begin = begin_of(part, d);
     if (element[d] < begin || element[d] - begin >= part.shape[d]) return false;
@@ -33,7 +33,7 @@ Error not_covered_error(const PartIndex& index, const IndexedTensor& tensor, con
 
 // Stores the corners of the intersection of `part` with the box from `begin` to `end` in `from` and `to`.
 // Returns false if the intersection has no elements.
-bool clip_part(const PackedTensor& part, Numbers begin, Numbers end, TensorShape& from, TensorShape& to) {
+bool clip_part(const PackedTensor& part, Indices begin, Indices end, TensorShape& from, TensorShape& to) {
   for (std::size_t d = 0; d < begin.size(); ++d) {
     from[d] = std::max(begin_of(part, d), begin[d]);
     to[d] = std::min(begin_of(part, d) + part.shape[d], end[d]);
@@ -44,7 +44,7 @@ bool clip_part(const PackedTensor& part, Numbers begin, Numbers end, TensorShape
 
 }  // namespace
 
-Result<void> check_cover(const PartIndex& index, const IndexedTensor& tensor, Numbers begin, Numbers end) {
+Result<void> check_cover(const PartIndex& index, const IndexedTensor& tensor, Indices begin, Indices end) {
   const auto parts =
       begin.empty() ? tensor.parts : PartIndex::parts_between(tensor, begin[tensor.axis], end[tensor.axis]);
   BoxList boxes(begin.size());

@@ -15,7 +15,7 @@ static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 
 // A gap between two ranges is read, not skipped, if it is at most one page long, or short compared with the
 // range before the gap.
-constexpr std::uint64_t kGapBytesAlways = 4096;
+constexpr std::uint64_t kGapBytesAlwaysRead = 4096;
 constexpr std::uint64_t kGapBytesMax = 64 * 1024;
 constexpr std::uint64_t kGapRangeDivisor = 32;
 
@@ -120,7 +120,7 @@ void merge_close_ranges(std::vector<Range>& ranges) {
     if (last != nullptr) {
       const std::uint64_t gap = range.begin > last->end ? range.begin - last->end : 0;
       const std::uint64_t tolerated =
-          std::max(kGapBytesAlways, std::min(kGapBytesMax, (last->end - last->begin) / kGapRangeDivisor));
+          std::max(kGapBytesAlwaysRead, std::min(kGapBytesMax, (last->end - last->begin) / kGapRangeDivisor));
       if (gap <= tolerated) {
         last->end = std::max(last->end, range.end);
         continue;
@@ -201,7 +201,7 @@ class ExtentMaker {
   // The copies are sorted by the position of their first byte in the pack. One copy can be longer than an
   // extent, and then reads from several extents.
   void add_copies(Extent& extent) {
-    std::erase_if(open_, [&](std::uint32_t i) { return copies_[i].copy.from_end <= extent.begin; });
+    std::erase_if(open_, [&](std::uint32_t i) { return copies_[i].copy.source_end <= extent.begin; });
     for (; next_ < copies_.size() && copies_[next_].copy.from < extent.end; ++next_)
       open_.push_back(static_cast<std::uint32_t>(next_));
     extent.copies = open_;

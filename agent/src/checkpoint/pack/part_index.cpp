@@ -66,7 +66,7 @@ Result<std::vector<std::uint32_t>> PartIndex::assign_tensor_numbers() {
   return numbers;
 }
 
-void PartIndex::order_parts(IndexedTensor& tensor, std::span<TensorPart> parts) const {
+void PartIndex::sort_parts(IndexedTensor& tensor, std::span<TensorPart> parts) const {
   std::vector<std::uint64_t> begins;
   std::size_t most = 1;
   for (std::size_t d = 0; d < tensor.whole_shape->size() && parts.size() > 1; ++d) {
@@ -94,7 +94,7 @@ void PartIndex::order_parts(IndexedTensor& tensor, std::span<TensorPart> parts) 
   for (auto& part : parts) part.end_max = end_max = std::max(end_max, part.end);
 }
 
-Result<void> PartIndex::join_copies(const IndexedTensor& tensor, std::span<TensorPart> parts) const {
+Result<void> PartIndex::count_copies(const IndexedTensor& tensor, std::span<TensorPart> parts) const {
   std::size_t first = 0;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].begin != parts[first].begin ||
@@ -141,8 +141,8 @@ Result<PartIndex> PartIndex::build(std::vector<IndexedPack> packs) {
   }
   for (std::size_t t = 0; t < index.tensors_.size(); ++t) {
     const auto parts = std::span(index.parts_).subspan(places[t], places[t + 1] - places[t]);
-    index.order_parts(index.tensors_[t], parts);
-    if (auto joined = index.join_copies(index.tensors_[t], parts); !joined) return joined.error();
+    index.sort_parts(index.tensors_[t], parts);
+    if (auto joined = index.count_copies(index.tensors_[t], parts); !joined) return joined.error();
     index.tensors_[t].parts = parts;
   }
   return index;

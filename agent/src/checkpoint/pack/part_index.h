@@ -19,8 +19,8 @@ namespace ratoon::checkpoint {
 struct IndexedPack {
   std::string_view name;  // for messages
   const PackLayout* layout = nullptr;
-  std::span<const Hash128> hashes{};  // one per tensor; empty: not a Ratoon pack
-  bool has_only_boxes = false;        // leave out tensors without a box: they are another rank's
+  std::span<const Hash128> hashes{};       // one per tensor; empty: not a Ratoon pack
+  bool skips_tensors_without_box = false;  // leave out tensors without a box: they are another rank's
 };
 
 // The location of a part: tensor number `tensor` of pack number `pack`.
@@ -79,8 +79,8 @@ class PartIndex {
   PartIndex() = default;
 
   Result<std::vector<std::uint32_t>> assign_tensor_numbers();
-  void order_parts(IndexedTensor& tensor, std::span<TensorPart> parts) const;
-  Result<void> join_copies(const IndexedTensor& tensor, std::span<TensorPart> parts) const;
+  void sort_parts(IndexedTensor& tensor, std::span<TensorPart> parts) const;
+  Result<void> count_copies(const IndexedTensor& tensor, std::span<TensorPart> parts) const;
 
   std::vector<IndexedPack> packs_;
   std::vector<IndexedTensor> tensors_;
@@ -90,7 +90,7 @@ class PartIndex {
 
 // Returns true if the index contains `tensor`, which is a tensor of this pack.
 [[nodiscard]] inline bool is_indexed_part(const IndexedPack& pack, const PackedTensor& tensor) {
-  return tensor.box || !pack.has_only_boxes;
+  return tensor.box || !pack.skips_tensors_without_box;
 }
 // The first index of the part along a dimension of the whole tensor.
 [[nodiscard]] inline std::uint64_t begin_of(const PackedTensor& part, std::size_t dimension) {

@@ -78,8 +78,8 @@ StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxLayout& fro
   }
   copy.first_loop = static_cast<std::uint32_t>(loops.size());
   copy.loop_count = static_cast<std::uint32_t>(nest.size());
-  copy.from_end = copy.from + copy.row_bytes;
-  for (const auto& loop : nest) copy.from_end += (loop.count - 1) * loop.from_stride;
+  copy.source_end = copy.from + copy.row_bytes;
+  for (const auto& loop : nest) copy.source_end += (loop.count - 1) * loop.from_stride;
   loops.insert(loops.end(), nest.rbegin(), nest.rend());
   return copy;
 }
@@ -87,7 +87,7 @@ StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxLayout& fro
 void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::uint64_t begin,
                std::span<const std::byte> bytes, std::span<std::byte> destination) {
   const std::uint64_t end = begin + bytes.size();
-  if (copy.from >= end || copy.from_end <= begin) return;
+  if (copy.from >= end || copy.source_end <= begin) return;
   RowCursor row(copy, loops);
   row.seek(begin, copy.row_bytes);
   do {

@@ -27,7 +27,7 @@ struct StridedCopy {
   std::uint64_t row_bytes = 0;
   std::uint32_t first_loop = 0;  // in a list of loops that copies share, the outermost first
   std::uint32_t loop_count = 0;
-  std::uint64_t from_end = 0;  // end of the last row
+  std::uint64_t source_end = 0;  // end of the last row
 
   friend bool operator==(const StridedCopy&, const StridedCopy&) = default;
 };

@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-using Numbers = std::span<const std::uint64_t>;
+using Indices = std::span<const std::uint64_t>;
 
 bool is_empty(const BoxList& boxes, std::size_t box) {
   for (std::size_t d = 0; d < boxes.dimensions(); ++d) {
@@ -40,7 +40,7 @@ class Corners {
 
   // The first point whose corner values (+1 and -1) have a sum other than 0, and this sum.
   struct Rest {
-    Numbers point;
+    Indices point;
     std::int64_t weight;
   };
   std::optional<Rest> first_rest() const {
@@ -63,8 +63,8 @@ class Corners {
   const std::vector<std::size_t>& dimensions() const { return dimensions_; }
 
  private:
-  Numbers point(std::size_t corner) const {
-    return Numbers(points_).subspan(corner * dimensions_.size(), dimensions_.size());
+  Indices point(std::size_t corner) const {
+    return Indices(points_).subspan(corner * dimensions_.size(), dimensions_.size());
   }
 
   std::vector<std::size_t> dimensions_;  // dimensions that any box is cut along
@@ -73,7 +73,7 @@ class Corners {
 };
 
 std::vector<std::size_t> cut_dimensions(const BoxList& boxes, std::span<const std::size_t> filled,
-                                        Numbers begin, Numbers end) {
+                                        Indices begin, Indices end) {
   std::vector<std::size_t> dimensions;
   for (std::size_t d = 0; d < begin.size(); ++d) {
     const auto is_cut = [&](std::size_t box) {
@@ -85,9 +85,9 @@ std::vector<std::size_t> cut_dimensions(const BoxList& boxes, std::span<const st
 }
 
 // Returns true if the boxes, in this order, tile a region that is divided along only one dimension `d`, as in
-// most checkpoints. is_row() is faster than a check with Corners.
-bool is_row(const BoxList& boxes, std::span<const std::size_t> filled, std::size_t d, std::uint64_t begin,
-            std::uint64_t end) {
+// most checkpoints. tiles_one_dimension() is faster than a check with Corners.
+bool tiles_one_dimension(const BoxList& boxes, std::span<const std::size_t> filled, std::size_t d,
+                         std::uint64_t begin, std::uint64_t end) {
   for (const std::size_t box : filled) {
     if (boxes.begin(box, d) != begin) return false;
     begin = boxes.end(box, d);
@@ -97,13 +97,13 @@ bool is_row(const BoxList& boxes, std::span<const std::size_t> filled, std::size
 
 }  // namespace
 
-void BoxList::add(Numbers begin, Numbers end) {
-  numbers_.insert(numbers_.end(), begin.begin(), begin.end());
-  numbers_.insert(numbers_.end(), end.begin(), end.end());
+void BoxList::add(Indices begin, Indices end) {
+  corners_.insert(corners_.end(), begin.begin(), begin.end());
+  corners_.insert(corners_.end(), end.begin(), end.end());
   ++size_;
 }
 
-std::optional<TilingFault> find_tiling_fault(const BoxList& boxes, Numbers region_begin, Numbers region_end) {
+std::optional<TilingFault> find_tiling_fault(const BoxList& boxes, Indices region_begin, Indices region_end) {
   BoxList region(boxes.dimensions());
   region.add(region_begin, region_end);
   if (is_empty(region, 0)) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<TilingFault> find_tiling_fault(const BoxList& boxes, Numbers regio
   }
   Corners corners(cut_dimensions(boxes, filled, region_begin, region_end));
   const auto& cut = corners.dimensions();
-  if (cut.size() == 1 && is_row(boxes, filled, cut[0], region_begin[cut[0]], region_end[cut[0]]))
+  if (cut.size() == 1 && tiles_one_dimension(boxes, filled, cut[0], region_begin[cut[0]], region_end[cut[0]]))
     return std::nullopt;
 
   const auto add = [&corners](const BoxList& list, std::size_t box, std::int64_t weight) {

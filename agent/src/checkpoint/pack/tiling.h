@@ -22,16 +22,16 @@ class BoxList {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t dimensions() const { return dimensions_; }
   [[nodiscard]] std::uint64_t begin(std::size_t box, std::size_t dimension) const {
-    return numbers_[2 * dimensions_ * box + dimension];
+    return corners_[2 * dimensions_ * box + dimension];
   }
   [[nodiscard]] std::uint64_t end(std::size_t box, std::size_t dimension) const {
-    return numbers_[2 * dimensions_ * box + dimensions_ + dimension];
+    return corners_[2 * dimensions_ * box + dimensions_ + dimension];
   }
 
  private:
   std::size_t dimensions_;
   std::size_t size_ = 0;
-  std::vector<std::uint64_t> numbers_;
+  std::vector<std::uint64_t> corners_;
 };
 
 struct TilingFault {

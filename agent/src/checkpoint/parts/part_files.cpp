@@ -33,9 +33,9 @@ Error missing_part_error(const std::string& shown) {
 // no files, because its checkpoint cannot be loaded. Returns any other error, because a file that cannot be
 // read now may name files.
 template <class Decode>
-Result<void> add_parts_named_by(const Disk& disk, const std::string& path, const Decode& decode,
-                                std::set<std::string>& named) {
-  const auto packs = read_file_twice(disk, path, [&]() -> Result<std::vector<PackRecord>> {
+Result<void> add_parts_of_file(const Disk& disk, const std::string& path, const Decode& decode,
+                               std::set<std::string>& named) {
+  const auto packs = read_file_with_retry(disk, path, [&]() -> Result<std::vector<PackRecord>> {
     const auto text = read_whole_file(disk, path, kManifestBytesMax);
     if (!text) return text.error();
     return decode(*text);
@@ -47,9 +47,9 @@ Result<void> add_parts_named_by(const Disk& disk, const std::string& path, const
 }
 
 // Adds the part files that the manifests in `folder` name, and the checkpoints of these manifests to `read`.
-Result<void> add_named_parts(const Disk& disk, const char* folder, std::set<std::string>& named,
-                             std::set<CheckpointId>& read) {
-  const auto ids = checkpoints_named_in(disk, {folder});
+Result<void> add_parts_of_manifests(const Disk& disk, const char* folder, std::set<std::string>& named,
+                                    std::set<CheckpointId>& read) {
+  const auto ids = checkpoints_with_manifest_in(disk, {folder});
   if (!ids) return ids.error();
   const auto packs_of = [](std::string_view text) -> Result<std::vector<PackRecord>> {
     auto manifest = decode_manifest(text);
@@ -57,7 +57,7 @@ Result<void> add_named_parts(const Disk& disk, const char* folder, std::set<std:
     return std::move(manifest->packs);
   };
   for (const CheckpointId& id : *ids) {
-    const auto added = add_parts_named_by(disk, manifest_path(id, folder), packs_of, named);
+    const auto added = add_parts_of_file(disk, manifest_path(id, folder), packs_of, named);
     if (failed_with(added, ErrorKind::kNotFound)) continue;  // moved or removed since
     if (!added) return added;
     read.insert(id);
@@ -66,7 +66,7 @@ Result<void> add_named_parts(const Disk& disk, const char* folder, std::set<std:
 }
 
 // Adds the part files that the receipts of a checkpoint name.
-Result<void> add_voted_parts(const Disk& disk, const CheckpointId& id, std::set<std::string>& named) {
+Result<void> add_parts_of_receipts(const Disk& disk, const CheckpointId& id, std::set<std::string>& named) {
   const auto files = list_if_there(disk, receipts_folder(id));
   if (!files) return files.error();
   const auto packs_of = [](std::string_view text) -> Result<std::vector<PackRecord>> {
@@ -75,26 +75,26 @@ Result<void> add_voted_parts(const Disk& disk, const CheckpointId& id, std::set<
     return std::vector{*std::move(receipt)};
   };
   for (const DiskEntry& file : *files) {
-    const auto added = add_parts_named_by(disk, receipts_folder(id) + "/" + file.name, packs_of, named);
+    const auto added = add_parts_of_file(disk, receipts_folder(id) + "/" + file.name, packs_of, named);
     if (!added && !failed_with(added, ErrorKind::kNotFound)) return added;
   }
   return {};
 }
 
 // Returns the part files that a checkpoint of this folder needs.
-Result<std::set<std::string>> find_named_parts(const Disk& disk) {
+Result<std::set<std::string>> find_needed_parts(const Disk& disk) {
   std::set<std::string> named;
   std::set<CheckpointId> read;
   // A manifest that moves from manifests/ to another folder is copied there first, so read manifests/ first.
-  for (const char* folder : {kManifests, kQuarantine, kAside})
-    if (auto added = add_named_parts(disk, folder, named, read); !added) return added.error();
+  for (const char* folder : {kManifests, kQuarantine, kAsideFolder})
+    if (auto added = add_parts_of_manifests(disk, folder, named, read); !added) return added.error();
   const auto pinned = list_pinned(disk);
   if (!pinned) return pinned.error();
   // retire_checkpoint() removes the manifest of a checkpoint that becomes pinned, and then restores it: the
   // manifest may be there now although it was not read above.
   for (const CheckpointId& id : *pinned) {
     if (read.contains(id)) continue;
-    if (auto added = add_voted_parts(disk, id, named); !added) return added.error();
+    if (auto added = add_parts_of_receipts(disk, id, named); !added) return added.error();
   }
   return named;
 }
@@ -175,7 +175,7 @@ Result<std::vector<TensorInParts>> write_parts(Disk& disk, const CheckpointId& i
   if (auto made = make_folders(disk, folder, Durability::kSurvivesPowerCuts); !made) return made.error();
   for (const PartToWrite& part : parts.to_write) {
     const auto path_of = [&](const PackRecord& record) { return part_path(id, record.header_digest); };
-    const auto written = write_pack_by_content(disk, path_of, part.rows, mark, owner);
+    const auto written = write_pack_named_by_content(disk, path_of, part.rows, mark, owner);
     if (!written) return written.error();
     for (const auto& [tensor, number] : part.places)
       tensors[tensor].parts[number] = {.saved_in = id,
@@ -193,12 +193,13 @@ Result<void> check_older_parts(const Disk& disk, const CheckpointId& id, std::sp
   std::map<CheckpointId, bool> are_bases_there;
   std::map<std::string, std::set<std::string>> older;  // the names of files to look for, by folder
   for (const PackRecord& pack : packs) {
-    if (!pack.parts_base) continue;
-    auto base = are_bases_there.find(*pack.parts_base);
+    if (!pack.parts_base_checkpoint) continue;
+    auto base = are_bases_there.find(*pack.parts_base_checkpoint);
     if (base == are_bases_there.end())
-      base =
-          are_bases_there.emplace(*pack.parts_base, !is_file_missing(disk, manifest_path(*pack.parts_base)))
-              .first;
+      base = are_bases_there
+                 .emplace(*pack.parts_base_checkpoint,
+                          !is_file_missing(disk, manifest_path(*pack.parts_base_checkpoint)))
+                 .first;
     if (base->second) continue;
     for_each_part(std::span(&pack, 1), [&](const PartRecord& part) {
       const std::string folder = parts_folder(part.saved_in);
@@ -227,7 +228,7 @@ Result<void> sweep_parts(Disk& disk, const CheckpointId& before) {
   const auto has_newer = has_newer_attempt(disk, before.attempt);
   if (!has_newer) return has_newer.error();
   if (*has_newer) return {};
-  const auto named = find_named_parts(disk);
+  const auto named = find_needed_parts(disk);
   if (!named) return named.error();
   for (const DiskEntry& entry : *attempts) {
     const auto attempt = parse_attempt_name(entry.name);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kPartsPerTensor = 512;
 
-bool is_in_parts(const TensorView& tensor, const PartSizes& sizes, std::size_t parts_left) {
+bool must_split(const TensorView& tensor, const PartSizes& sizes, std::size_t parts_left) {
   if (!tensor.is_saved_in_parts || tensor.box || tensor.shape.empty()) return false;
   if (tensor.bytes.size() < sizes.tensor_bytes_min) return false;
   const std::uint64_t rows = tensor.shape.front();
@@ -19,11 +19,11 @@ bool is_in_parts(const TensorView& tensor, const PartSizes& sizes, std::size_t p
 // Divides tensors into parts, one after the other.
 class StateSplitter {
  public:
-  explicit StateSplitter(const KnownParts& known) : known_(known) {}
+  explicit StateSplitter(const CommittedParts& known) : known_(known) {}
 
   void add(const TensorView& view) {
-    if (!is_in_parts(view, known_.sizes(), kPartsMax - part_count_)) {
-      split_.in_pack.push_back(view);
+    if (!must_split(view, known_.sizes(), kPartsMax - part_count_)) {
+      split_.pack_tensors.push_back(view);
       return;
     }
     const std::uint64_t rows = view.shape.front();
@@ -70,7 +70,7 @@ class StateSplitter {
          .places = {place}});
   }
 
-  const KnownParts& known_;
+  const CommittedParts& known_;
   SplitState split_;
   std::size_t part_count_ = 0;
   std::unordered_multimap<Hash128, std::size_t> new_parts_;
@@ -84,8 +84,8 @@ std::uint64_t choose_rows_per_part(std::uint64_t rows, std::uint64_t bytes, cons
   return std::max<std::uint64_t>(1, part_bytes / (bytes / rows));
 }
 
-KnownParts::KnownParts(const CheckpointId& checkpoint, std::span<const TensorInParts> tensors,
-                       const PartSizes& sizes)
+CommittedParts::CommittedParts(const CheckpointId& checkpoint, std::span<const TensorInParts> tensors,
+                               const PartSizes& sizes)
     : checkpoint_(checkpoint), sizes_(sizes) {
   for (const TensorInParts& tensor : tensors)
     for (std::size_t part = 0; part < tensor.parts.size(); ++part)
@@ -94,7 +94,7 @@ KnownParts::KnownParts(const CheckpointId& checkpoint, std::span<const TensorInP
           Part{.type = tensor.type, .shape = tensor.part_shape(part), .record = tensor.parts[part]});
 }
 
-const PartRecord* KnownParts::find(ElementType type, const TensorShape& shape, Hash128 digest) const {
+const PartRecord* CommittedParts::find(ElementType type, const TensorShape& shape, Hash128 digest) const {
   const auto [first, last] = parts_.equal_range(digest);
   const auto found = std::find_if(first, last, [&](const auto& one) {
     return storage_order(one.second.type) == storage_order(type) && one.second.shape == shape;
@@ -108,7 +108,7 @@ std::uint64_t PartsOfSave::bytes_to_write() const {
   return bytes;
 }
 
-SplitState split_into_parts(std::span<const TensorView> tensors, const KnownParts& known) {
+SplitState split_into_parts(std::span<const TensorView> tensors, const CommittedParts& known) {
   StateSplitter splitter(known);
   for (const TensorView& tensor : tensors) splitter.add(tensor);
   return std::move(splitter).take();

@@ -7,8 +7,9 @@
 // saves wrote. Part files never change, so there is no chain of differences: a load reads each part from
 // exactly one file.
 //
-//   const SplitState split = split_into_parts(tensors, KnownParts(last_id, last_record.tensors_in_parts));
-//   write_pack_file(disk, path, rank, split.in_pack, mark);
+//   const CommittedParts known(last_id, last_record.tensors_in_parts);
+//   const SplitState split = split_into_parts(tensors, known);
+//   write_pack_file(disk, path, rank, split.pack_tensors, mark);
 //   record.tensors_in_parts = *write_parts(disk, id, split.parts, mark, owner);
 //
 // This header and its source file are pure.
@@ -41,11 +42,11 @@ struct PartSizes {
 
 // The part files of a committed checkpoint, and the minimum sizes (PartSizes) for dividing tensors into
 // parts. The next save writes no part that is in these part files.
-class KnownParts {
+class CommittedParts {
  public:
-  KnownParts() = default;
-  KnownParts(const CheckpointId& checkpoint, std::span<const TensorInParts> tensors,
-             const PartSizes& sizes = {});
+  CommittedParts() = default;
+  CommittedParts(const CheckpointId& checkpoint, std::span<const TensorInParts> tensors,
+                 const PartSizes& sizes = {});
 
   // Returns null if no part has this type, this shape and these bytes.
   [[nodiscard]] const PartRecord* find(ElementType type, const TensorShape& shape, Hash128 digest) const;
@@ -79,11 +80,11 @@ struct PartsOfSave {
 };
 
 struct SplitState {
-  std::vector<TensorView> in_pack;
+  std::vector<TensorView> pack_tensors;
   PartsOfSave parts;
 };
 
 // Computes a digest of every part, so split_into_parts() reads all bytes of the tensors saved in parts.
-[[nodiscard]] SplitState split_into_parts(std::span<const TensorView> tensors, const KnownParts& known);
+[[nodiscard]] SplitState split_into_parts(std::span<const TensorView> tensors, const CommittedParts& known);
 
 }  // namespace ratoon::checkpoint

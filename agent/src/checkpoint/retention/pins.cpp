@@ -100,7 +100,7 @@ Result<void> unpin(Disk& disk, const CheckpointId& id) {
 
 void unpin_no_longer_best(Disk& disk, const Manifest& manifest) {
   if (!manifest.run || manifest.run->best.empty()) return;
-  auto there = checkpoints_named_in(disk, {kManifests});
+  auto there = checkpoints_with_manifest_in(disk, {kManifests});
   const auto pinned = list_pinned(disk);
   if (!there || !pinned) return;
   there->insert(manifest.id);
@@ -113,7 +113,7 @@ void unpin_no_longer_best(Disk& disk, const Manifest& manifest) {
 
 Result<void> unpin_if_requested(Disk& disk, const Manifest& manifest) {
   if (!manifest.run || manifest.run->unpinned.empty()) return {};
-  const auto there = checkpoints_named_in(disk, {kManifests});
+  const auto there = checkpoints_with_manifest_in(disk, {kManifests});
   if (!there) return there.error();
   const auto pinned = list_pinned(disk);
   if (!pinned) return pinned.error();

@@ -67,8 +67,8 @@ bool has_any_pack(const Disk& disk, const CheckpointId& id) {
 
 }  // namespace
 
-Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
-                                                    std::initializer_list<const char*> folders) {
+Result<std::set<CheckpointId>> checkpoints_with_manifest_in(const Disk& disk,
+                                                            std::initializer_list<const char*> folders) {
   std::set<CheckpointId> ids;
   for (const char* folder : folders) {
     const auto entries = list_if_there(disk, folder);
@@ -80,8 +80,8 @@ Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
   return ids;
 }
 
-Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk) {
-  return checkpoints_named_in(disk, {kQuarantine, kAside});
+Result<std::set<CheckpointId>> quarantined_or_aside_checkpoints(const Disk& disk) {
+  return checkpoints_with_manifest_in(disk, {kQuarantine, kAsideFolder});
 }
 
 std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first, const KeepRules& rules,
@@ -121,7 +121,7 @@ Result<void> quarantine_checkpoint(Disk& disk, const CheckpointId& id, std::stri
   if (!moved) return moved;
   // Only users read the reason file, so it is no error if the file cannot be written or if another rank has
   // written it.
-  static_cast<void>(save_without_sync(disk, reason_path(id), std::string(reason) + '\n', mark));
+  static_cast<void>(save_without_sync(disk, quarantine_reason_path(id), std::string(reason) + '\n', mark));
   return {};
 }
 
@@ -137,7 +137,7 @@ Result<void> remove_unvoted_files(Disk& disk, const CheckpointId& id) {
 
 Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   const Attempt own = before.attempt;
-  const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
+  const auto named = checkpoints_with_manifest_in(disk, {kManifests, kQuarantine, kAsideFolder});
   if (!named) return named.error();
   // Keep pinned checkpoints even if their manifest is missing: a process that removes an old checkpoint
   // removes the manifest first, and restores it if it finds a pin.
@@ -145,7 +145,7 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   if (!pinned) return pinned.error();
   std::set<CheckpointId> kept = *named;
   kept.insert(pinned->begin(), pinned->end());
-  for (const char* folder : {kManifests, kQuarantine, kAside, kRollbacks}) {
+  for (const char* folder : {kManifests, kQuarantine, kAsideFolder, kRollbacks}) {
     if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
   }
   // Remove receipts before packs: a pack without its receipt is never committed.
@@ -162,7 +162,7 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   if (auto removed = remove_old_commit_notes(disk); !removed) return removed;
   // A slow process of an older attempt may have committed a checkpoint whose packs this cleanup or an earlier
   // cleanup has removed. Remove the manifests of such checkpoints.
-  const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
+  const auto named_now = checkpoints_with_manifest_in(disk, {kManifests, kQuarantine, kAsideFolder});
   if (!named_now) return named_now.error();
   for (const CheckpointId& id : *named_now) {
     // If a pinned checkpoint lacks a pack, a copy of the pack elsewhere may repair it.

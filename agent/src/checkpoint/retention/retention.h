@@ -46,10 +46,10 @@ struct KeptCheckpoint {
                                                        const KeepRules& rules, Attempt own);
 
 // Returns the checkpoints that have a manifest in any of `folders`, without reading the manifests.
-[[nodiscard]] Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
-                                                                  std::initializer_list<const char*> folders);
+[[nodiscard]] Result<std::set<CheckpointId>> checkpoints_with_manifest_in(
+    const Disk& disk, std::initializer_list<const char*> folders);
 // The checkpoints in quarantine/ (damaged ones) and in aside/ (given up by a rollback).
-[[nodiscard]] Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk);
+[[nodiscard]] Result<std::set<CheckpointId>> quarantined_or_aside_checkpoints(const Disk& disk);
 
 // Moves the manifest of a damaged checkpoint to quarantine/, with the reason beside it, so that no run
 // resumes from the checkpoint. quarantine_checkpoint() deletes no file, and succeeds even if another process

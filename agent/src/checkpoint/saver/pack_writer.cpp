@@ -8,17 +8,17 @@
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/header/header.h"
 #include "agent/src/checkpoint/pack/header/layout.h"
-#include "agent/src/checkpoint/pack/header/pack_sums.h"
-#include "agent/src/checkpoint/saver/background_sums.h"
+#include "agent/src/checkpoint/pack/header/pack_checksums.h"
+#include "agent/src/checkpoint/saver/background_checksums.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Pieces below kGatherBytes are gathered into one write, so that a thousand small tensors do not need a
+// Pieces below kGatheredBytesMax are gathered into one write, so that a thousand small tensors do not need a
 // thousand system calls.
-constexpr std::size_t kGatherBytes = 4 << 20;
+constexpr std::size_t kGatheredBytesMax = 4 << 20;
 // The maximum number of bytes that one call writes. Larger writes keep the disk busier, but each write must
 // end within SaverOptions::disk_timeout.
 constexpr std::size_t kImagePieceBytes = 32 << 20;
@@ -31,12 +31,12 @@ class PackDataAppender {
 
   Result<void> append(Bytes bytes) {
     if (file_.lends_without_copy()) return write_borrowed(bytes);
-    if (gathered_.size() + bytes.size() <= kGatherBytes) {
+    if (gathered_.size() + bytes.size() <= kGatheredBytesMax) {
       gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
       return {};
     }
     if (auto flushed = flush(); !flushed) return flushed;
-    if (bytes.size() < kGatherBytes) {
+    if (bytes.size() < kGatheredBytesMax) {
       gathered_.assign(bytes.begin(), bytes.end());
       return {};
     }
@@ -80,14 +80,14 @@ Result<void> check_tensor_bytes(const TensorView& tensor, const PackedTensor& pl
 
 // Another thread computes the checksums while this thread waits for the disk.
 Result<void> write_tensors(WriteFile& file, const PackLayout& layout, std::span<const TensorView> tensors,
-                           std::span<const std::size_t> order, PackSums& sums) {
+                           std::span<const std::size_t> order, PackChecksums& sums) {
   std::vector<Bytes> parts;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const TensorView& tensor = tensors[order[i]];
     if (auto checked = check_tensor_bytes(tensor, layout.tensors[i]); !checked) return checked;
     parts.push_back(tensor.bytes);
   }
-  BackgroundSums beside(sums, parts);
+  BackgroundChecksums beside(sums, parts);
   PackDataAppender data(file, layout.header_bytes);
   for (const Bytes part : parts) {
     if (auto appended = data.append(part); !appended) return appended;
@@ -97,34 +97,34 @@ Result<void> write_tensors(WriteFile& file, const PackLayout& layout, std::span<
   return {};
 }
 
-Error cancelled() {
+Error copy_cancelled_error() {
   return {ErrorKind::kCancelled, "the copy of the tensors was cancelled before it was complete"};
 }
 
 // The header with the checksums is written last, so that no file is a valid pack before the copy is complete.
-Result<void> write_image(WriteFile& file, const PackLayout& layout, Bytes image, PackSums& sums,
+Result<void> write_image(WriteFile& file, const PackLayout& layout, Bytes image, PackChecksums& sums,
                          const CopyProgress& filling) {
   const std::uint64_t begin = layout.header_bytes;
-  BackgroundSums beside(sums, image.subspan(begin),
-                        [&](std::uint64_t bytes) { return filling.wait_for(begin + bytes); });
+  BackgroundChecksums beside(sums, image.subspan(begin),
+                             [&](std::uint64_t bytes) { return filling.wait_for(begin + bytes); });
   for (std::uint64_t at = begin; at < image.size(); at += kImagePieceBytes) {
     const Bytes piece = image.subspan(at, std::min<std::uint64_t>(kImagePieceBytes, image.size() - at));
-    if (!filling.wait_for(at + piece.size())) return cancelled();
+    if (!filling.wait_for(at + piece.size())) return copy_cancelled_error();
     if (auto lent = file.write_borrowed(at, piece); !lent) return lent;
   }
-  if (!filling.wait_until_complete()) return cancelled();
+  if (!filling.wait_until_complete()) return copy_cancelled_error();
   beside.finish();
   return {};
 }
 
-using WritePackData = std::function<Result<void>(WriteFile& file, PackSums& sums)>;
+using PackDataWriter = std::function<Result<void>(WriteFile& file, PackChecksums& sums)>;
 
 Result<WrittenPack> write_temporary(Disk& disk, const std::string& temporary, Rank rank,
-                                    const PackLayout& layout, const WritePackData& write_pack_data) {
+                                    const PackLayout& layout, const PackDataWriter& write_pack_data) {
   auto file = create_temporary(disk, temporary);
   if (!file) return file.error();
   if (auto reserved = (*file)->reserve(layout.file_bytes()); !reserved) return reserved.error();
-  PackSums sums(layout);
+  PackChecksums sums(layout);
   if (auto written = write_pack_data(**file, sums); !written) return written.error();
   std::string header = encode_header(layout, sums.block_crcs(), sums.hashes());
   const Bytes header_bytes = std::as_bytes(std::span(header));
@@ -141,7 +141,7 @@ Result<WrittenPack> write_temporary(Disk& disk, const std::string& temporary, Ra
 
 Result<WrittenPack> write_and_publish(Disk& disk, const std::string& path, Rank rank,
                                       const PackLayout& layout, std::string_view mark,
-                                      const WritePackData& write_pack_data) {
+                                      const PackDataWriter& write_pack_data) {
   const std::string temporary = temporary_path(path, mark);
   auto written = write_temporary(disk, temporary, rank, layout, write_pack_data);
   if (written) {
@@ -160,25 +160,27 @@ Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank ran
   const auto layout = plan_pack(specs, owner);
   if (!layout) return layout.error();
   const std::vector<std::size_t> order = data_order(specs);
-  const auto written = write_and_publish(
-      disk, path, rank, *layout, mark,
-      [&](WriteFile& file, PackSums& sums) { return write_tensors(file, *layout, tensors, order, sums); });
+  const auto written =
+      write_and_publish(disk, path, rank, *layout, mark, [&](WriteFile& file, PackChecksums& sums) {
+        return write_tensors(file, *layout, tensors, order, sums);
+      });
   if (!written) return written.error();
   return written->record;
 }
 
-Result<WrittenPack> write_pack_by_content(Disk& disk,
-                                          const std::function<std::string(const PackRecord&)>& path_of,
-                                          const TensorView& tensor, std::string_view mark,
-                                          std::string_view owner) {
+Result<WrittenPack> write_pack_named_by_content(Disk& disk,
+                                                const std::function<std::string(const PackRecord&)>& path_of,
+                                                const TensorView& tensor, std::string_view mark,
+                                                std::string_view owner) {
   const std::vector<TensorSpec> specs = tensor_specs_of(std::span(&tensor, 1));
   const auto layout = plan_pack(specs, owner);
   if (!layout) return layout.error();
   const std::string temporary =
       temporary_path(path_of({.header_digest = to_hex(xxh3_128(tensor.bytes))}), mark);
-  auto written = write_temporary(disk, temporary, Rank(0), *layout, [&](WriteFile& file, PackSums& sums) {
-    return write_tensors(file, *layout, std::span(&tensor, 1), data_order(specs), sums);
-  });
+  auto written =
+      write_temporary(disk, temporary, Rank(0), *layout, [&](WriteFile& file, PackChecksums& sums) {
+        return write_tensors(file, *layout, std::span(&tensor, 1), data_order(specs), sums);
+      });
   if (written) {
     const auto renamed = disk.rename_no_replace(temporary, path_of(written->record));
     if (renamed) return written;
@@ -188,11 +190,11 @@ Result<WrittenPack> write_pack_by_content(Disk& disk,
   return written;
 }
 
-Result<PackImage> lay_out_image(std::span<const TensorView> tensors, std::string_view owner) {
+Result<PackImageLayout> lay_out_image(std::span<const TensorView> tensors, std::string_view owner) {
   const std::vector<TensorSpec> specs = tensor_specs_of(tensors);
   auto layout = plan_pack(specs, owner);
   if (!layout) return layout.error();
-  PackImage image{.layout = *std::move(layout), .order = data_order(specs)};
+  PackImageLayout image{.layout = *std::move(layout), .order = data_order(specs)};
   for (std::size_t i = 0; i < image.order.size(); ++i) {
     if (auto checked = check_tensor_bytes(tensors[image.order[i]], image.layout.tensors[i]); !checked)
       return checked.error();
@@ -203,7 +205,7 @@ Result<PackImage> lay_out_image(std::span<const TensorView> tensors, std::string
 Result<WrittenPack> write_pack_image(Disk& disk, const std::string& path, Rank rank, const PackLayout& layout,
                                      std::span<const std::byte> image, std::string_view mark,
                                      const CopyProgress& filling) {
-  return write_and_publish(disk, path, rank, layout, mark, [&](WriteFile& file, PackSums& sums) {
+  return write_and_publish(disk, path, rank, layout, mark, [&](WriteFile& file, PackChecksums& sums) {
     return write_image(file, layout, image, sums, filling);
   });
 }

@@ -30,12 +30,12 @@ namespace ratoon::checkpoint {
 
 // The layout of a pack file that contains the tensors which were passed to lay_out_image(). That function
 // returns an error if a tensor does not have as many bytes as its type and shape require.
-struct PackImage {
+struct PackImageLayout {
   PackLayout layout;
   std::vector<std::size_t> order;  // layout.tensors[i] is tensors[order[i]]
 };
-[[nodiscard]] Result<PackImage> lay_out_image(std::span<const TensorView> tensors,
-                                              std::string_view owner = {});
+[[nodiscard]] Result<PackImageLayout> lay_out_image(std::span<const TensorView> tensors,
+                                                    std::string_view owner = {});
 
 struct WrittenPack {
   PackRecord record;
@@ -50,8 +50,8 @@ struct WrittenPack {
 
 // Writes one tensor into a pack whose name depends on the content of the pack. `path_of` computes the path
 // from the record of the pack. If the file exists, it has the same content and stays. The bytes are on the
-// disk when write_pack_by_content() returns; the name is durable after the caller syncs the folder.
-[[nodiscard]] Result<WrittenPack> write_pack_by_content(
+// disk when write_pack_named_by_content() returns; the name is durable after the caller syncs the folder.
+[[nodiscard]] Result<WrittenPack> write_pack_named_by_content(
     Disk& disk, const std::function<std::string(const PackRecord&)>& path_of, const TensorView& tensor,
     std::string_view mark, std::string_view owner);
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "agent/src/checkpoint/disk/disk_with_timeout.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::checkpoint {
 Result<std::shared_ptr<SavePipeline>> SavePipeline::open(std::shared_ptr<Disk> disk, const std::string& mark,
@@ -28,6 +28,9 @@ Result<std::shared_ptr<SavePipeline>> SavePipeline::open(std::shared_ptr<Disk> d
                                                        .clock = std::move(clock)},
                                                       options));
   if (!options.slots_folder.empty()) {
+    // No other thread has the pipeline yet, but adopt_slots() and the functions that it calls require the
+    // lock.
+    const MutexLock lock(work->mutex_);
     if (auto adopted = work->adopt_slots(); !adopted) return adopted.error();
   }
   return work;
@@ -44,7 +47,7 @@ SavePipeline::~SavePipeline() {
 }
 
 void SavePipeline::begin_attempt(const SaveContext& world) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   save_context_ = world;
   newest_saved_.reset();
   progress_.committed.reset();
@@ -52,7 +55,7 @@ void SavePipeline::begin_attempt(const SaveContext& world) {
   progress_.votes.reset();
   progress_.is_newest_save_lost = false;
   stale_save_check_.forget();
-  known_parts_ = std::make_shared<const KnownParts>();
+  known_parts_ = std::make_shared<const CommittedParts>();
   const Error is_over(ErrorKind::kCancelled, "another attempt has begun before this save was committed");
   for (std::size_t i = 0; i < slot_table_.size(); ++i) {
     if (slot_table_[i].state != SlotState::kStaged || slot_table_[i].pack.id.attempt >= world.attempt)
@@ -70,7 +73,7 @@ void SavePipeline::begin_attempt(const SaveContext& world) {
 }
 
 void SavePipeline::prepare(std::uint64_t image_bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   prepared_bytes_ = std::max(prepared_bytes_, image_bytes);
   changed_.notify_all();
 }
@@ -87,17 +90,17 @@ bool SavePipeline::has_written_all() const {
 }
 
 void SavePipeline::wait_for_change(Duration at_most) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   changed_.wait_for(lock, limit_to_one_year(at_most));
 }
 
 bool SavePipeline::is_written() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return has_written_all();
 }
 
 SaveProgress SavePipeline::progress() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   progress_.is_written = has_written_all();
   progress_.is_committed = progress_.is_written && pending_commits_.empty();
   progress_.waits_for_other_ranks =
@@ -112,20 +115,20 @@ SaveProgress SavePipeline::progress() {
 }
 
 void SavePipeline::ask_for_votes() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   are_votes_requested_ = true;
   changed_.notify_all();
 }
 
 void SavePipeline::give_up(const Error& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   must_end_ = true;
   progress_.last_error = why.message();
   changed_.notify_all();
 }
 
 void SavePipeline::stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_stopping_ = true;
   changed_.notify_all();
 }

@@ -8,12 +8,10 @@
 // memory: the training thread or the writer thread. A mutex guards each change of the owner.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +30,7 @@
 #include "agent/src/checkpoint/staging/slot_rules.h"
 #include "agent/src/checkpoint/staging/slot_table.h"
 #include "agent/src/checkpoint/staging/stale_save_check.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::checkpoint {
 
@@ -44,7 +43,7 @@ struct SaverOptions {
   // which the job owns the folder or store without a break. The pipeline ignores slot files with another
   // mark. The mark is 0 if the run has no folder and no known term. If the run has only a store,
   // slot_file_prefix contains the store's address.
-  std::uint64_t location_mark = 0;
+  std::uint64_t location_hash = 0;
   std::string owner{};                              // identity of the job, for packs and receipts
   Duration disk_timeout = std::chrono::minutes(5);  // limit of a disk call and of the wait for a slot
   Duration pause = std::chrono::seconds(1);         // before a write is tried again
@@ -98,8 +97,9 @@ struct SaveProgress {
   // The newest checkpoint that this attempt committed. If that checkpoint cannot be read back, `committed` is
   // the newest intact checkpoint before it, which may be of an earlier attempt.
   std::optional<InventoryEntry> committed{};
-  std::vector<InventoryEntry> damaged{};  // of this attempt, did not read back; at most kDamagedMax
-  Duration time_since_commit{0};          // time since `committed` was known
+  // Checkpoints of this attempt that did not read back; at most kDamagedCheckpointsMax.
+  std::vector<InventoryEntry> damaged{};
+  Duration time_since_commit{0};  // time since `committed` was known
   std::uint64_t missed_saves_in_a_row = 0;
   std::uint64_t missed_saves = 0;  // since the process began, like `stale_saves`
   std::uint64_t stale_saves = 0;   // saves with unchanged bytes: see StaleSaveCheck
@@ -176,8 +176,8 @@ class SavePipeline {
   struct PendingCommit {
     StagedPack pack;
     SavePromise ticket;
-    std::shared_ptr<const KnownParts> parts;  // the part files of this rank
-    bool is_committer = false;                // this rank commits it: as rank 0, or for a process that died
+    std::shared_ptr<const CommittedParts> parts;  // the part files of this rank
+    bool is_committer = false;  // this rank commits it: as rank 0, or for a process that died
     bool was_commit_tried = false;
     std::uint32_t tries = 0;
     // The receipts of all ranks for this checkpoint that were read so far. Only the writer thread uses
@@ -189,11 +189,10 @@ class SavePipeline {
   struct DirectSave {
     StagedPack pack;
     std::vector<TensorView> tensors;
-    std::shared_ptr<const KnownParts> known;
+    std::shared_ptr<const CommittedParts> known;
     std::optional<Result<void>> outcome;
-    std::shared_ptr<const KnownParts> parts{};  // of the written pack
+    std::shared_ptr<const CommittedParts> parts{};  // of the written pack
   };
-  using Lock = std::unique_lock<std::mutex>;
   struct PipelineResources {
     std::shared_ptr<CallTimer> watch;
     std::shared_ptr<Disk> disk;  // the result of watch_disk()
@@ -203,63 +202,79 @@ class SavePipeline {
   };
 
   SavePipeline(PipelineResources places, const SaverOptions& options);
-  [[nodiscard]] bool has_written_all() const;
+  [[nodiscard]] bool has_written_all() const RATOON_REQUIRES(mutex_);
   // Takes over the slots of an earlier process. Returns kTimeout if the disk or the folder of slots hangs.
   // adopt_slots() reports all other errors as events and then succeeds.
-  [[nodiscard]] Result<void> adopt_slots();
+  [[nodiscard]] Result<void> adopt_slots() RATOON_REQUIRES(mutex_);
   [[nodiscard]] Result<Slab> open_leftover_slab(std::size_t number) const;
   void adopt_leftover_slot(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
-                           const std::function<bool(const CheckpointId&)>& is_wanted);
+                           const std::function<bool(const CheckpointId&)>& is_wanted) RATOON_REQUIRES(mutex_);
   [[nodiscard]] std::filesystem::path slot_path(std::size_t number) const;
   // Runs `call`, which uses the folder of slots, with a timeout. After a timeout the function `call` may
   // still run, so it must own all objects that it uses.
   template <class Call>
-  auto call_slot_folder(const char* doing, std::size_t number, Call call) const;
-  [[nodiscard]] Result<std::size_t> add_slot(Lock& lock);
+  auto run_with_slot_timeout(const char* doing, std::size_t number, Call call) const;
+  [[nodiscard]] Result<std::size_t> add_slot(MutexLock& lock) RATOON_REQUIRES(mutex_);
   [[nodiscard]] Result<Slab> open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const;
   void free_slot_memory(Slot& slot) const;
   // Returns true if the error is a timeout: the folder of slots then hangs, and the process must
   // end.
-  [[nodiscard]] bool is_fatal_error(const Error& why);
+  [[nodiscard]] bool is_fatal_error(const Error& why) RATOON_REQUIRES(mutex_);
 
   [[nodiscard]] Result<SavePromise> save_or_report(Step step, std::span<const TensorView> tensors,
                                                    const std::optional<RunRecord>& run,
                                                    const SavePromise& ticket);
-  [[nodiscard]] Result<void> stage(Lock& lock, std::size_t number, const StagedPack& pack,
-                                   const PackImage& plan, const SplitState& state, const SavePromise& ticket);
+  [[nodiscard]] Result<void> stage(MutexLock& lock, std::size_t number, const StagedPack& pack,
+                                   const PackImageLayout& plan, const SplitState& state,
+                                   const SavePromise& ticket) RATOON_REQUIRES(mutex_);
   // Returns the number of a slot that is large enough and is now in the state kFilling, or nothing if there
   // is no memory for a slot.
-  [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
-  [[nodiscard]] SlotFacts slot_facts(std::uint64_t image_bytes) const;
+  [[nodiscard]] Result<std::optional<std::size_t>> take_slot(MutexLock& lock, std::uint64_t image_bytes)
+      RATOON_REQUIRES(mutex_);
+  [[nodiscard]] SlotFacts slot_facts(std::uint64_t image_bytes) const RATOON_REQUIRES(mutex_);
   // Reports once that there is no memory for slots, so that every save waits for the disk.
-  void report_budget_once(std::uint64_t image_bytes);
+  void report_budget_once(std::uint64_t image_bytes) RATOON_REQUIRES(mutex_);
   // Enlarges the slot to `image_bytes` bytes. If there is not enough memory, the slot becomes free again.
-  [[nodiscard]] Result<void> grow_slot(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
-  [[nodiscard]] Result<void> wait_for_writer(Lock& lock, Timestamp since);
-  [[nodiscard]] Result<void> fill_slot(Slot& slot, const PackImage& plan, const SplitState& state);
+  [[nodiscard]] Result<void> grow_slot(MutexLock& lock, std::size_t slot, std::uint64_t image_bytes)
+      RATOON_REQUIRES(mutex_);
+  [[nodiscard]] Result<void> wait_for_writer(MutexLock& lock, Timestamp since) RATOON_REQUIRES(mutex_);
+  [[nodiscard]] Result<void> fill_slot(Slot& slot, const PackImageLayout& plan, const SplitState& state);
   // Writes the state of a slot into its memory, so that the next process can write the pack. A slot whose
   // pack refers to part files is marked as free, because the memory of the slot does not contain the names of
   // the part files.
-  void write_slot_info(std::size_t number);
-  // Waits until the writer thread no longer reads the slot. stop_reading() allocates no memory, so that it
-  // works without free memory.
-  [[nodiscard]] Result<void> stop_reading(Slot& slot);
-  // Calls stop_reading(), and then marks the slot as one that may be filled again.
+  void write_slot_info(std::size_t number) RATOON_REQUIRES(mutex_);
+  // Waits until the writer thread no longer reads the slot. wait_until_unread() allocates no memory, so that
+  // it works without free memory.
+  [[nodiscard]] Result<void> wait_until_unread(Slot& slot);
+  // Calls wait_until_unread(), and then marks the slot as one that may be filled again.
   [[nodiscard]] Result<void> reclaim_slot(Slot& slot);
   [[nodiscard]] Error disk_timeout_error() const;
   // Returns the part files of the written pack.
-  [[nodiscard]] Result<std::shared_ptr<const KnownParts>> save_directly(
-      Lock& lock, const StagedPack& pack, std::span<const TensorView> tensors,
-      const std::shared_ptr<const KnownParts>& known);
+  [[nodiscard]] Result<std::shared_ptr<const CommittedParts>> save_directly(
+      MutexLock& lock, const StagedPack& pack, std::span<const TensorView> tensors,
+      const std::shared_ptr<const CommittedParts>& known) RATOON_REQUIRES(mutex_);
 
-  // Releases the lock in the constructor and takes it again in the destructor, also if an exception is
-  // thrown.
-  struct UnlockedForWriter {
-    UnlockedForWriter(SavePipeline& of, Lock& held) : self(of), lock(held) {
+  // Releases the lock of mutex_ in the constructor and takes it again in the destructor, also if an exception
+  // is thrown. Only Clang's annotation uses `of`.
+  struct RATOON_THREAD_SAFETY(scoped_lockable) UnlockedScope {
+    UnlockedScope([[maybe_unused]] const SavePipeline& of, MutexLock& held)
+        RATOON_THREAD_SAFETY(release_capability(of.mutex_))
+        : lock(held) {
+      lock.unlock();
+    }
+    ~UnlockedScope() RATOON_THREAD_SAFETY(release_capability()) { lock.lock(); }
+    UnlockedScope(const UnlockedScope&) = delete;
+    UnlockedScope& operator=(const UnlockedScope&) = delete;
+    MutexLock& lock;
+  };
+  // The same for the writer, which marks the time without the lock.
+  struct RATOON_THREAD_SAFETY(scoped_lockable) UnlockedForWriter {
+    UnlockedForWriter(SavePipeline& of, MutexLock& held) RATOON_THREAD_SAFETY(release_capability(of.mutex_))
+        : self(of), lock(held) {
       self.is_writing_ = true;
       lock.unlock();
     }
-    ~UnlockedForWriter() {
+    ~UnlockedForWriter() RATOON_THREAD_SAFETY(release_capability()) {
       lock.lock();
       self.is_writing_ = false;
       self.changed_.notify_all();
@@ -267,79 +282,84 @@ class SavePipeline {
     UnlockedForWriter(const UnlockedForWriter&) = delete;
     UnlockedForWriter& operator=(const UnlockedForWriter&) = delete;
     SavePipeline& self;
-    Lock& lock;
+    MutexLock& lock;
   };
   // Runs `work` without the lock.
   template <class Work>
-  auto without_lock(Lock& lock, const Work& work) {
+  auto without_lock(MutexLock& lock, const Work& work) RATOON_REQUIRES(mutex_) {
     const UnlockedForWriter away(*this, lock);
     return work();
   }
-  bool write_one(Lock& lock);
-  bool write_while_filling(Lock& lock);
-  void record_write_outcome(Lock& lock, std::size_t number, const StagedPack& pack,
-                            const Result<WrittenPack>& written);
+  bool write_one_pack(MutexLock& lock) RATOON_REQUIRES(mutex_);
+  bool write_while_filling(MutexLock& lock) RATOON_REQUIRES(mutex_);
+  void record_write_outcome(MutexLock& lock, std::size_t number, const StagedPack& pack,
+                            const Result<WrittenPack>& written) RATOON_REQUIRES(mutex_);
   // Frees disk space after the write of `pack` failed with kNoSpace: removes files that no rank will commit.
   // From the second failed write on, rank 0 also gives up older saves that wait for packs of other ranks. If
   // `is_missed` is true, the writer has given up `pack`. If this rank also has no receipt for `pack`, removes
   // the files of all ranks for the checkpoint of `pack`.
-  void free_disk_space(Lock& lock, const StagedPack& pack, std::uint32_t tries, bool is_missed);
-  void give_up_older_saves(const StagedPack& for_pack);
-  bool write_directly(Lock& lock);
-  bool advance_commits(Lock& lock);
+  void free_disk_space(MutexLock& lock, const StagedPack& pack, std::uint32_t tries, bool is_missed)
+      RATOON_REQUIRES(mutex_);
+  void give_up_older_saves(const StagedPack& for_pack) RATOON_REQUIRES(mutex_);
+  bool write_directly(MutexLock& lock) RATOON_REQUIRES(mutex_);
+  bool advance_commits(MutexLock& lock) RATOON_REQUIRES(mutex_);
   // Returns true if all ranks have written their packs of this checkpoint. Reads those receipts that earlier
   // calls have not read.
-  [[nodiscard]] bool has_all_votes(Lock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts);
-  bool prepare_one_slot(Lock& lock);
-  bool check_votes(Lock& lock);
-  void release_slot(std::size_t slot);
+  [[nodiscard]] bool has_all_votes(MutexLock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts)
+      RATOON_REQUIRES(mutex_);
+  bool prepare_one_slot(MutexLock& lock) RATOON_REQUIRES(mutex_);
+  bool check_votes(MutexLock& lock) RATOON_REQUIRES(mutex_);
+  void release_slot(std::size_t slot) RATOON_REQUIRES(mutex_);
   void record_written_pack(const StagedPack& pack, const SavePromise& ticket, bool is_leftover,
-                           std::shared_ptr<const KnownParts> parts);
+                           std::shared_ptr<const CommittedParts> parts) RATOON_REQUIRES(mutex_);
   // Makes the next save write all its parts if the error may mean that a part file of an earlier checkpoint
   // is missing or damaged.
-  void forget_parts_after(const Error& why);
+  void forget_parts_after(const Error& why) RATOON_REQUIRES(mutex_);
   // Records a failed write. Returns true if the write will be tried again.
-  bool record_failed_write(std::size_t slot, const Error& why);
-  void record_failed_commit(const CheckpointId& id, const Error& why);
+  bool record_failed_write(std::size_t slot, const Error& why) RATOON_REQUIRES(mutex_);
+  void record_failed_commit(const CheckpointId& id, const Error& why) RATOON_REQUIRES(mutex_);
   // Returns those checkpoints in pending_commits_ that are older than `id` and are already committed.
-  [[nodiscard]] std::set<CheckpointId> find_older_committed(Lock& lock, const CheckpointId& id);
-  void resolve_commit_ticket(const CheckpointId& id, const SavePromise& ticket) const;
+  [[nodiscard]] std::set<CheckpointId> find_older_committed(MutexLock& lock, const CheckpointId& id)
+      RATOON_REQUIRES(mutex_);
+  void resolve_commit_promise(const CheckpointId& id, const SavePromise& ticket) const
+      RATOON_REQUIRES(mutex_);
   void record_committed(const CheckpointId& id, const InventoryEntry& entry,
-                        const std::set<CheckpointId>& before);
-  void report_commit(Lock& lock, const InventoryEntry& entry);
+                        const std::set<CheckpointId>& before) RATOON_REQUIRES(mutex_);
+  void report_commit(MutexLock& lock, const InventoryEntry& entry) RATOON_REQUIRES(mutex_);
   // Returns the newest committed checkpoint before `id`, or nothing if there is none or if the disk cannot be
   // read.
   [[nodiscard]] std::optional<InventoryEntry> newest_committed_before(const CheckpointId& id) const;
-  void retire_old_checkpoints(Lock& lock);
-  void record_missed_save(const StagedPack& pack, const SavePromise& ticket, const Error& why);
+  void retire_old_checkpoints(MutexLock& lock) RATOON_REQUIRES(mutex_);
+  void record_missed_save(const StagedPack& pack, const SavePromise& ticket, const Error& why)
+      RATOON_REQUIRES(mutex_);
 
   const PipelineResources resources_;
   const SaverOptions options_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // mutex_ guards all of the following members. The memory of a slot needs no mutex, because the slot's state
-  // says which thread owns it.
-  SlotTable slot_table_;
-  std::deque<Slot> slots_;
-  std::vector<PendingCommit> pending_commits_;  // oldest first
-  std::shared_ptr<DirectSave> direct_save_;
-  std::optional<SaveContext> save_context_;
-  std::optional<CheckpointId> newest_saved_;
-  SaveProgress progress_;
-  StaleSaveCheck stale_save_check_;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  // The memory of a slot needs no mutex, because the slot's state says which thread owns it.
+  SlotTable slot_table_ RATOON_GUARDED_BY(mutex_);
+  std::deque<Slot> slots_ RATOON_GUARDED_BY(mutex_);
+  std::vector<PendingCommit> pending_commits_ RATOON_GUARDED_BY(mutex_);  // oldest first
+  std::shared_ptr<DirectSave> direct_save_ RATOON_GUARDED_BY(mutex_);
+  std::optional<SaveContext> save_context_ RATOON_GUARDED_BY(mutex_);
+  std::optional<CheckpointId> newest_saved_ RATOON_GUARDED_BY(mutex_);
+  SaveProgress progress_ RATOON_GUARDED_BY(mutex_);
+  StaleSaveCheck stale_save_check_ RATOON_GUARDED_BY(mutex_);
   // The part files of this rank in the newest committed checkpoint; never null.
-  std::shared_ptr<const KnownParts> known_parts_ = std::make_shared<const KnownParts>();
-  Timestamp committed_at_;      // when the newest commit of this attempt was known
-  Timestamp write_not_before_;  // after a failure
-  Timestamp commit_not_before_;
-  std::uint64_t prepared_bytes_ = 0;
-  bool is_writing_ = false;      // do_work_unit() uses the disk without the lock
-  bool is_adding_slot_ = false;  // add_slot() opens a slot without the lock
-  bool is_budget_reported_ = false;
-  bool are_votes_requested_ = false;
-  bool is_stopping_ = false;
-  bool must_end_ = false;
+  std::shared_ptr<const CommittedParts> known_parts_ RATOON_GUARDED_BY(mutex_) =
+      std::make_shared<const CommittedParts>();
+  Timestamp committed_at_ RATOON_GUARDED_BY(mutex_);      // when the newest commit of this attempt was known
+  Timestamp write_not_before_ RATOON_GUARDED_BY(mutex_);  // after a failure
+  Timestamp commit_not_before_ RATOON_GUARDED_BY(mutex_);
+  std::uint64_t prepared_bytes_ RATOON_GUARDED_BY(mutex_) = 0;
+  bool is_writing_ RATOON_GUARDED_BY(mutex_) = false;      // do_work_unit() uses the disk without the lock
+  bool is_adding_slot_ RATOON_GUARDED_BY(mutex_) = false;  // add_slot() opens a slot without the lock
+  bool is_budget_reported_ RATOON_GUARDED_BY(mutex_) = false;
+  bool are_votes_requested_ RATOON_GUARDED_BY(mutex_) = false;
+  bool is_stopping_ RATOON_GUARDED_BY(mutex_) = false;
+  bool must_end_ RATOON_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ratoon::checkpoint

@@ -34,7 +34,7 @@ std::string step_text(const CheckpointId& id) {
 // that commits goes through the checkpoints from the oldest to the newest and skips checkpoints that can
 // never be complete. A rank that does not commit looks for the newest checkpoint first, because older
 // checkpoints may have been removed since its last check.
-bool SavePipeline::advance_commits(Lock& lock) {
+bool SavePipeline::advance_commits(MutexLock& lock) {
   if (pending_commits_.empty() || (!is_stopping_ && resources_.clock->now() < commit_not_before_))
     return false;
   const bool is_in_order = pending_commits_.front().is_committer;
@@ -93,7 +93,7 @@ bool SavePipeline::advance_commits(Lock& lock) {
 }
 
 // Ignores errors, because the commit of the checkpoint would return the same error again.
-bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts) {
+bool SavePipeline::has_all_votes(MutexLock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts) {
   const auto found =
       without_lock(lock, [&] { return read_receipts(*resources_.disk, pack.id, pack.world_size, receipts); });
   return found && *found;
@@ -101,7 +101,7 @@ bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack, std::vector
 
 // Call find_older_committed() after the commit of `id`. A rank that does not commit looks for the newest
 // checkpoint first, so older checkpoints may be committed that the rank has not looked for.
-std::set<CheckpointId> SavePipeline::find_older_committed(Lock& lock, const CheckpointId& id) {
+std::set<CheckpointId> SavePipeline::find_older_committed(MutexLock& lock, const CheckpointId& id) {
   std::vector<CheckpointId> older;
   for (const PendingCommit& one : pending_commits_)
     if (one.pack.id < id) older.push_back(one.pack.id);
@@ -114,7 +114,7 @@ std::set<CheckpointId> SavePipeline::find_older_committed(Lock& lock, const Chec
   });
 }
 
-bool SavePipeline::check_votes(Lock& lock) {
+bool SavePipeline::check_votes(MutexLock& lock) {
   if (!std::exchange(are_votes_requested_, false) || pending_commits_.empty()) return false;
   const StagedPack pack = pending_commits_.back().pack;
   auto votes = without_lock(lock, [&] { return count_votes(*resources_.disk, pack.id, pack.world_size); });
@@ -144,7 +144,7 @@ void SavePipeline::record_failed_commit(const CheckpointId& id, const Error& why
   pending_commits_.clear();
 }
 
-void SavePipeline::resolve_commit_ticket(const CheckpointId& id, const SavePromise& ticket) const {
+void SavePipeline::resolve_commit_promise(const CheckpointId& id, const SavePromise& ticket) const {
   ticket.reach(SaveLevel::kCommitted);
   if (!save_context_ || !save_context_->await_store_copies) return ticket.reach(SaveLevel::kStored);
   save_context_->await_store_copies(id, ticket);
@@ -156,11 +156,11 @@ void SavePipeline::record_committed(const CheckpointId& id, const InventoryEntry
   // With --keep-last=0 (find_store_copy is set), the run's folder may lose the part files of this checkpoint
   // before the next save.
   const bool keeps_parts = is_of_now && !save_context_->find_store_copy;
-  std::erase_if(pending_commits_, [&](const PendingCommit& one) {
+  std::erase_if(pending_commits_, [&](const PendingCommit& one) RATOON_REQUIRES(mutex_) {
     if (one.pack.id > id) return false;
     if (one.pack.id == id && one.parts && keeps_parts) known_parts_ = one.parts;
     if (one.pack.id == id || before.contains(one.pack.id))
-      resolve_commit_ticket(one.pack.id, one.ticket);
+      resolve_commit_promise(one.pack.id, one.ticket);
     else
       one.ticket.fail({ErrorKind::kCancelled,
                        "the checkpoint of " + step_text(id) + " is committed, but the checkpoint of " +
@@ -172,7 +172,7 @@ void SavePipeline::record_committed(const CheckpointId& id, const InventoryEntry
   committed_at_ = resources_.clock->now();
 }
 
-void SavePipeline::report_commit(Lock& lock, const InventoryEntry& entry) {
+void SavePipeline::report_commit(MutexLock& lock, const InventoryEntry& entry) {
   if (!save_context_ || save_context_->attempt != entry.attempt || !save_context_->on_commit) return;
   // on_commit may update a link in the run's folder. So count the duration of on_commit as the duration of a
   // disk call.
@@ -191,7 +191,7 @@ std::optional<InventoryEntry> SavePipeline::newest_committed_before(const Checkp
   return at == found->complete.end() ? std::nullopt : std::optional(*at);
 }
 
-void SavePipeline::retire_old_checkpoints(Lock& lock) {
+void SavePipeline::retire_old_checkpoints(MutexLock& lock) {
   if (!save_context_) return;
   const SaveContext world = *save_context_;
   const auto newest = progress_.committed;
@@ -217,7 +217,7 @@ void SavePipeline::retire_old_checkpoints(Lock& lock) {
   progress_.events.push_back("old checkpoints are kept for now: " + retired.error().message());
   if (!is_bad || !progress_.committed) return;  // an attempt may have begun meanwhile
   // The newest checkpoint could not be read back: it must no longer be reported as durable.
-  known_parts_ = std::make_shared<const KnownParts>();
+  known_parts_ = std::make_shared<const CommittedParts>();
   ++progress_.missed_saves;
   ++progress_.missed_saves_in_a_row;
   progress_.is_newest_save_lost = newest_saved_ == id_of(*progress_.committed);
@@ -225,7 +225,7 @@ void SavePipeline::retire_old_checkpoints(Lock& lock) {
   auto& damaged = progress_.damaged;
   damaged.push_back(*std::exchange(progress_.committed, before));
   damaged.back().is_complete = false;
-  if (damaged.size() > kDamagedMax) damaged.erase(damaged.begin());
+  if (damaged.size() > kDamagedCheckpointsMax) damaged.erase(damaged.begin());
 }
 
 }  // namespace ratoon::checkpoint

@@ -4,9 +4,9 @@
 namespace ratoon::checkpoint {
 
 void SavePipeline::use_parts_of(const CheckpointId& id, const PackRecord& pack) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (save_context_ && save_context_->find_store_copy) return;  // as in record_committed()
-  known_parts_ = std::make_shared<const KnownParts>(id, pack.tensors_in_parts);
+  known_parts_ = std::make_shared<const CommittedParts>(id, pack.tensors_in_parts);
 }
 
 void SavePipeline::write_slot_info(std::size_t number) {
@@ -18,7 +18,7 @@ void SavePipeline::forget_parts_after(const Error& why) {
   const ErrorKind kind = why.kind();
   if (kind == ErrorKind::kConflict || kind == ErrorKind::kInvalid || kind == ErrorKind::kCorrupted ||
       kind == ErrorKind::kNotFound)
-    known_parts_ = std::make_shared<const KnownParts>();
+    known_parts_ = std::make_shared<const CommittedParts>();
 }
 
 }  // namespace ratoon::checkpoint

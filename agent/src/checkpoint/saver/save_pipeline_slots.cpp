@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -12,15 +11,6 @@
 
 namespace ratoon::checkpoint {
 namespace {
-
-// Releases the lock while this object exists, also if an exception is thrown.
-struct UnlockedScope {
-  explicit UnlockedScope(std::unique_lock<std::mutex>& held) : lock(held) { lock.unlock(); }
-  ~UnlockedScope() { lock.lock(); }
-  UnlockedScope(const UnlockedScope&) = delete;
-  UnlockedScope& operator=(const UnlockedScope&) = delete;
-  std::unique_lock<std::mutex>& lock;
-};
 
 constexpr auto kSlotPollInterval = std::chrono::milliseconds(10);  // while we wait for the writer
 
@@ -39,7 +29,7 @@ Result<void> SavePipeline::adopt_slots() {
   const auto disk = options_.calls ? add_timeout(resources_.disk, options_.calls) : resources_.disk;
   const auto inventory = take_inventory(*disk);
   const auto given_up =
-      inventory ? given_up_checkpoints(*disk) : Result<std::set<CheckpointId>>(inventory.error());
+      inventory ? quarantined_or_aside_checkpoints(*disk) : Result<std::set<CheckpointId>>(inventory.error());
   if (!given_up) {
     if (given_up.error().kind() == ErrorKind::kTimeout) return given_up.error();
     progress_.events.push_back("packs that an earlier process left in memory are not read: " +
@@ -65,20 +55,20 @@ Result<void> SavePipeline::adopt_slots() {
 }
 
 template <class Call>
-auto SavePipeline::call_slot_folder(const char* doing, std::size_t number, Call call) const {
+auto SavePipeline::run_with_slot_timeout(const char* doing, std::size_t number, Call call) const {
   if (!options_.calls || options_.slots_folder.empty()) return call();
   return (*options_.calls)(doing + (" staged memory at " + slot_path(number).string()), std::move(call));
 }
 
 // Returns kNotFound if there is no slot file with this number.
 Result<Slab> SavePipeline::open_leftover_slab(std::size_t number) const {
-  return call_slot_folder("opening", number,
-                          [path = slot_path(number), home = options_.location_mark]() -> Result<Slab> {
-                            std::error_code none;
-                            if (!std::filesystem::exists(path, none))
-                              return Error(ErrorKind::kNotFound, path.string());
-                            return Slab::open(path, home);
-                          });
+  return run_with_slot_timeout("opening", number,
+                               [path = slot_path(number), home = options_.location_hash]() -> Result<Slab> {
+                                 std::error_code none;
+                                 if (!std::filesystem::exists(path, none))
+                                   return Error(ErrorKind::kNotFound, path.string());
+                                 return Slab::open(path, home);
+                               });
 }
 
 // Takes over a pack that an ended process left in memory. Drops the pack if its checkpoint is in quarantine,
@@ -120,7 +110,7 @@ SlotFacts SavePipeline::slot_facts(std::uint64_t image_bytes) const {
   return facts;
 }
 
-Result<std::optional<std::size_t>> SavePipeline::take_slot(Lock& lock, std::uint64_t image_bytes) {
+Result<std::optional<std::size_t>> SavePipeline::take_slot(MutexLock& lock, std::uint64_t image_bytes) {
   const Timestamp since = resources_.clock->now();
   for (;;) {
     const SlotDecision room = choose_slot(slot_facts(image_bytes));
@@ -165,22 +155,22 @@ Result<Slab> SavePipeline::open_new_slab(const std::set<std::size_t>& held, std:
   Result<Slab> slab = Slab();
   for (number = 0; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
     if (held.contains(number)) continue;
-    slab = call_slot_folder("opening", number, [path = slot_path(number), home = options_.location_mark] {
-      return Slab::open(path, home);
-    });
+    slab = run_with_slot_timeout(
+        "opening", number,
+        [path = slot_path(number), home = options_.location_hash] { return Slab::open(path, home); });
     if (slab || slab.error().kind() == ErrorKind::kTimeout) break;
   }
   return slab;
 }
 
-Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
+Result<std::size_t> SavePipeline::add_slot(MutexLock& lock) {
   std::set<std::size_t> held;
   for (const Slot& slot : slots_) held.insert(slot.number);
   is_adding_slot_ = true;
   std::size_t number = 0;
   Result<Slab> slab = Slab();
   try {
-    const UnlockedScope away(lock);
+    const UnlockedScope away(*this, lock);
     slab = open_new_slab(held, number);
   } catch (...) {
     is_adding_slot_ = false;
@@ -201,16 +191,17 @@ Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
 }
 
 // The call owns the slab (the slot's memory), because a call that hangs may use it after the timeout.
-Result<void> SavePipeline::grow_slot(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
+Result<void> SavePipeline::grow_slot(MutexLock& lock, std::size_t slot, std::uint64_t image_bytes) {
   Slot& own = slots_[slot];
   if (image_bytes <= own.slab.image().size()) return {};
   own.slab_bytes = std::max(own.slab_bytes, image_bytes);
   Result<void> grown;
   std::shared_ptr<Slab> slab;
   try {
-    const UnlockedScope away(lock);
+    const UnlockedScope away(*this, lock);
     slab = std::make_shared<Slab>(std::move(own.slab));
-    grown = call_slot_folder("taking", own.number, [slab, image_bytes] { return slab->grow(image_bytes); });
+    grown =
+        run_with_slot_timeout("taking", own.number, [slab, image_bytes] { return slab->grow(image_bytes); });
     const bool is_ours = grown || grown.error().kind() != ErrorKind::kTimeout;
     if (is_ours) own.slab = std::move(*slab);
   } catch (...) {
@@ -226,8 +217,8 @@ Result<void> SavePipeline::grow_slot(Lock& lock, std::size_t slot, std::uint64_t
 
 void SavePipeline::free_slot_memory(Slot& slot) const {
   const auto slab = std::make_shared<Slab>(std::move(slot.slab));
-  // If call_slot_folder() times out, the slot file stays, and the next process takes it over.
-  static_cast<void>(call_slot_folder("giving back", slot.number, [slab]() -> Result<void> {
+  // If run_with_slot_timeout() times out, the slot file stays, and the next process takes it over.
+  static_cast<void>(run_with_slot_timeout("giving back", slot.number, [slab]() -> Result<void> {
     slab->discard();
     return {};
   }));
@@ -241,7 +232,7 @@ bool SavePipeline::is_fatal_error(const Error& why) {
   return true;
 }
 
-Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
+Result<void> SavePipeline::wait_for_writer(MutexLock& lock, Timestamp since) {
   if (is_stuck() || must_end_ || resources_.clock->now() - since > options_.disk_timeout) {
     return Error(
         ErrorKind::kTimeout,
@@ -253,16 +244,18 @@ Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
     changed_.wait_for(lock, kSlotPollInterval);
     return {};
   }
-  lock.unlock();
-  const bool has_worked = do_work_unit();
-  lock.lock();
+  bool has_worked = false;
+  {
+    const UnlockedScope away(*this, lock);
+    has_worked = do_work_unit();
+  }
   if (has_worked) return {};
   return Error(ErrorKind::kUnavailable,
                "every staging slot waits for a disk that refused a write: " + progress_.last_error);
 }
 
 // The writer thread calls prepare_one_slot(), which allocates a slot before the first save needs it.
-bool SavePipeline::prepare_one_slot(Lock& lock) {
+bool SavePipeline::prepare_one_slot(MutexLock& lock) {
   if (is_stopping_ || must_end_ || is_adding_slot_ || prepared_bytes_ == 0) return false;
   std::optional<std::size_t> number;
   for (std::size_t i = 0; i < slot_table_.size() && !number; ++i) {

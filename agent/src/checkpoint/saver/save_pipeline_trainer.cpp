@@ -25,13 +25,13 @@ struct CancelCopyAtScopeEnd {
 Result<SavePromise> SavePipeline::save(Step step, std::span<const TensorView> tensors,
                                        const std::optional<RunRecord>& run, const SavePromise& ticket) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (save_context_) newest_saved_ = CheckpointId{.attempt = save_context_->attempt, .step = step};
     progress_.is_newest_save_lost = false;
   }
   auto saved = save_or_report(step, tensors, run, ticket);
   if (saved) return saved;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   record_missed_save({.id = {.attempt = save_context_ ? save_context_->attempt : Attempt(0), .step = step}},
                      ticket, saved.error());
   return saved;
@@ -40,15 +40,15 @@ Result<SavePromise> SavePipeline::save(Step step, std::span<const TensorView> te
 Result<SavePromise> SavePipeline::save_or_report(Step step, std::span<const TensorView> tensors,
                                                  const std::optional<RunRecord>& run,
                                                  const SavePromise& ticket) {
-  std::shared_ptr<const KnownParts> known;
+  std::shared_ptr<const CommittedParts> known;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     known = known_parts_;
   }
   const SplitState state = split_into_parts(tensors, *known);
-  const auto plan = lay_out_image(state.in_pack, options_.owner);
+  const auto plan = lay_out_image(state.pack_tensors, options_.owner);
   if (!plan) return plan.error();
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!save_context_)
     return Error(ErrorKind::kInvalid, "save() was called before begin_attempt(); call begin_attempt() first");
   const StagedPack pack{.id = {.attempt = save_context_->attempt, .step = step},
@@ -70,8 +70,9 @@ Result<SavePromise> SavePipeline::save_or_report(Step step, std::span<const Tens
   return ticket;
 }
 
-Result<void> SavePipeline::stage(Lock& lock, std::size_t number, const StagedPack& pack,
-                                 const PackImage& plan, const SplitState& state, const SavePromise& ticket) {
+Result<void> SavePipeline::stage(MutexLock& lock, std::size_t number, const StagedPack& pack,
+                                 const PackImageLayout& plan, const SplitState& state,
+                                 const SavePromise& ticket) {
   Slot& slot = slots_[number];
   const CancelCopyAtScopeEnd cancel{slot.filling};
   Result<void> filled;
@@ -87,15 +88,15 @@ Result<void> SavePipeline::stage(Lock& lock, std::size_t number, const StagedPac
       slot.pack_being_copied = pack;
     write_slot_info(number);
     changed_.notify_all();
-    lock.unlock();
-    filled = fill_slot(slot, plan, state);
-    lock.lock();
+    {
+      const UnlockedScope away(*this, lock);
+      filled = fill_slot(slot, plan, state);
+    }
     if (filled) slot_table_.stage(number, pack);
   } catch (...) {
     thrown = std::current_exception();
-    if (lock.owns_lock()) lock.unlock();
-    filled = stop_reading(slot);
-    lock.lock();
+    const UnlockedScope away(*this, lock);
+    filled = wait_until_unread(slot);
   }
   slot.pack_being_copied.reset();
   if (thrown || !filled) {
@@ -114,13 +115,13 @@ Result<void> SavePipeline::stage(Lock& lock, std::size_t number, const StagedPac
   return {};
 }
 
-Result<void> SavePipeline::fill_slot(Slot& slot, const PackImage& plan, const SplitState& state) {
+Result<void> SavePipeline::fill_slot(Slot& slot, const PackImageLayout& plan, const SplitState& state) {
   std::optional<std::string> changed;
   const auto rows = slot.slab.image().subspan(plan.layout.file_bytes());
   for (int i = 0; i < kCopyTriesMax; ++i) {
-    copy_to_image(plan, state.in_pack, slot.slab.image(), *slot.filling);
+    copy_to_image(plan, state.pack_tensors, slot.slab.image(), *slot.filling);
     copy_rows(state.parts, rows, slot.parts);
-    changed = find_changed(plan, state.in_pack, slot.slab.image());
+    changed = find_changed(plan, state.pack_tensors, slot.slab.image());
     if (!changed) changed = find_changed_rows(state.parts, slot.parts);
     if (!changed) return {};
     if (auto taken = reclaim_slot(slot); !taken) return taken;
@@ -134,8 +135,8 @@ Error SavePipeline::disk_timeout_error() const {
   return {ErrorKind::kTimeout, "the disk does not answer: check " + resources_.disk->shown("")};
 }
 
-Result<void> SavePipeline::stop_reading(Slot& slot) {
-  Lock lock(mutex_);
+Result<void> SavePipeline::wait_until_unread(Slot& slot) {
+  MutexLock lock(mutex_);
   slot.pack_being_copied.reset();
   slot.filling->cancel();
   while (slot.is_read_by_writer) {
@@ -146,14 +147,14 @@ Result<void> SavePipeline::stop_reading(Slot& slot) {
 }
 
 Result<void> SavePipeline::reclaim_slot(Slot& slot) {
-  if (auto stopped = stop_reading(slot); !stopped) return stopped;
+  if (auto stopped = wait_until_unread(slot); !stopped) return stopped;
   slot.filling = std::make_shared<CopyProgress>();
   return {};
 }
 
-Result<std::shared_ptr<const KnownParts>> SavePipeline::save_directly(
-    Lock& lock, const StagedPack& pack, std::span<const TensorView> tensors,
-    const std::shared_ptr<const KnownParts>& known) {
+Result<std::shared_ptr<const CommittedParts>> SavePipeline::save_directly(
+    MutexLock& lock, const StagedPack& pack, std::span<const TensorView> tensors,
+    const std::shared_ptr<const CommittedParts>& known) {
   const auto direct = std::make_shared<DirectSave>(
       DirectSave{.pack = pack, .tensors = {tensors.begin(), tensors.end()}, .known = known, .outcome = {}});
   direct_save_ = direct;
@@ -170,9 +171,8 @@ Result<std::shared_ptr<const KnownParts>> SavePipeline::save_directly(
       changed_.wait_for(lock, kWriterPollInterval);
       continue;
     }
-    lock.unlock();
+    const UnlockedScope away(*this, lock);
     do_work_unit();
-    lock.lock();
   }
   direct_save_.reset();
   if (!*direct->outcome) return direct->outcome->error();

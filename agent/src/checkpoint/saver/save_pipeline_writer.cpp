@@ -4,31 +4,31 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/saver/save_pipeline.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-std::shared_ptr<const KnownParts> parts_of(const StagedPack& pack, const PackRecord& record) {
-  return std::make_shared<const KnownParts>(pack.id, record.tensors_in_parts);
+std::shared_ptr<const CommittedParts> parts_of(const StagedPack& pack, const PackRecord& record) {
+  return std::make_shared<const CommittedParts>(pack.id, record.tensors_in_parts);
 }
 
 }  // namespace
 
 bool SavePipeline::do_work_unit() {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   // Commit written packs before writing another pack: a restart can resume only from a committed checkpoint.
-  return advance_commits(lock) || write_one(lock) || write_directly(lock) || check_votes(lock) ||
+  return advance_commits(lock) || write_one_pack(lock) || write_directly(lock) || check_votes(lock) ||
          prepare_one_slot(lock);
 }
 
 bool SavePipeline::wait_for_work(Duration at_most) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!is_stopping_) changed_.wait_for(lock, limit_to_one_year(at_most));
   return !is_stopping_;
 }
 
-bool SavePipeline::write_one(Lock& lock) {
+bool SavePipeline::write_one_pack(MutexLock& lock) {
   if (!is_stopping_ && resources_.clock->now() < write_not_before_) return false;
   const auto number = slot_table_.begin_writing();
   if (!number) return write_while_filling(lock);
@@ -48,7 +48,7 @@ bool SavePipeline::write_one(Lock& lock) {
 // the disk while the training thread copies the last bytes. Call write_while_filling() only if no slot holds
 // a complete copy, because the writer must write a complete copy first. The writer begins before the training
 // thread marks the slot as complete.
-bool SavePipeline::write_while_filling(Lock& lock) {
+bool SavePipeline::write_while_filling(MutexLock& lock) {
   const auto at =
       std::ranges::find_if(slots_, [](const Slot& slot) { return slot.pack_being_copied.has_value(); });
   if (at == slots_.end()) return false;
@@ -72,7 +72,7 @@ bool SavePipeline::write_while_filling(Lock& lock) {
   return true;
 }
 
-void SavePipeline::record_write_outcome(Lock& lock, std::size_t number, const StagedPack& pack,
+void SavePipeline::record_write_outcome(MutexLock& lock, std::size_t number, const StagedPack& pack,
                                         const Result<WrittenPack>& written) {
   Slot& slot = slots_[number];
   if (!written) {
@@ -93,7 +93,7 @@ void SavePipeline::record_write_outcome(Lock& lock, std::size_t number, const St
   release_slot(number);
 }
 
-bool SavePipeline::write_directly(Lock& lock) {
+bool SavePipeline::write_directly(MutexLock& lock) {
   const auto direct = direct_save_;
   if (!direct || direct->outcome) return false;
   const StagedPack& pack = direct->pack;
@@ -104,7 +104,7 @@ bool SavePipeline::write_directly(Lock& lock) {
   if (direct_save_ != direct) return true;  // the trainer no longer waits; the tensors may have changed
   if (written) written->run = pack.run;
   auto done = !written ? Result<void>(written.error()) : without_lock(lock, [&] {
-    return vote(*resources_.disk, pack.id, *written, resources_.mark);
+    return write_receipt(*resources_.disk, pack.id, *written, resources_.mark);
   });
   // The writer tries a direct save only once. Free as much disk space as possible for the next save.
   if (!done && done.error().kind() == ErrorKind::kNoSpace) free_disk_space(lock, pack, kWriteTriesMax, true);
@@ -123,7 +123,7 @@ void SavePipeline::release_slot(std::size_t slot) {
 }
 
 void SavePipeline::record_written_pack(const StagedPack& pack, const SavePromise& ticket, bool is_leftover,
-                                       std::shared_ptr<const KnownParts> parts) {
+                                       std::shared_ptr<const CommittedParts> parts) {
   ticket.reach(SaveLevel::kWritten);
   const bool commits = pack.rank.value() == 0 || is_leftover;
   const bool is_of_now = save_context_ && save_context_->attempt == pack.id.attempt;
@@ -167,7 +167,8 @@ void SavePipeline::give_up_older_saves(const StagedPack& for_pack) {
   for (const PendingCommit& one : given_up) record_missed_save(one.pack, one.ticket, why);
 }
 
-void SavePipeline::free_disk_space(Lock& lock, const StagedPack& pack, std::uint32_t tries, bool is_missed) {
+void SavePipeline::free_disk_space(MutexLock& lock, const StagedPack& pack, std::uint32_t tries,
+                                   bool is_missed) {
   // If the writer is stopping, remove no files: the next process may use them.
   if (is_stopping_ || !save_context_ || save_context_->attempt != pack.id.attempt) return;
   const auto may_clean_up = save_context_->may_clean_up;

@@ -1,28 +1,28 @@
 #include "agent/src/checkpoint/saver/save_promise.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <vector>
 
-#include "base/core/pause.h"
+#include "base/core/threads/condition_variable.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon {
 
 struct SaveTicket::State {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<SaveLevel> level;  // guarded by mutex, as is failure
-  std::optional<Error> failure;
-  std::vector<std::shared_ptr<State>> carried;  // by attach(), before another thread has a copy
+  Mutex mutex;
+  ConditionVariable changed;
+  std::optional<SaveLevel> level RATOON_GUARDED_BY(mutex);
+  std::optional<Error> failure RATOON_GUARDED_BY(mutex);
+  // The mutex does not guard `carried`, because attach() changes it before another thread has a copy.
+  std::vector<std::shared_ptr<State>> carried;
 
   // Changes the state of this promise and of all promises that were attached to it by attach().
   template <class Change>
   void change(const Change& act) {
     {
-      const std::lock_guard lock(mutex);
-      act(*this);
+      const MutexLock lock(mutex);
+      act(level, failure);
       changed.notify_all();
     }
     for (const auto& one : carried) one->change(act);
@@ -33,11 +33,13 @@ Result<void> SaveTicket::wait(SaveLevel level, std::chrono::nanoseconds at_most)
   if (!state_)
     return Error(ErrorKind::kInvalid,
                  "this ticket belongs to no save: use one that Session::save() returned");
-  std::unique_lock lock(state_->mutex);
-  const auto is_reached = [&] { return state_->level && *state_->level >= level; };
-  state_->changed.wait_for(lock, limit_to_one_year(at_most), [&] { return is_reached() || state_->failure; });
+  State& state = *state_;
+  MutexLock lock(state.mutex);
+  const auto is_reached = [&]() RATOON_REQUIRES(state.mutex) { return state.level && *state.level >= level; };
+  state.changed.wait_for(lock, limit_to_one_year(at_most),
+                         [&]() RATOON_REQUIRES(state.mutex) { return is_reached() || state.failure; });
   if (is_reached()) return {};
-  if (state_->failure) return *state_->failure;
+  if (state.failure) return *state.failure;
   return Error(ErrorKind::kTimeout, "the save has not reached the requested level within the given time");
 }
 
@@ -46,14 +48,14 @@ namespace checkpoint {
 SavePromise::SavePromise() : SaveTicket(std::make_shared<State>()) {}
 
 void SavePromise::reach(SaveLevel level) const {
-  state_->change([level](State& state) {
-    if (!state.level || *state.level < level) state.level = level;
+  state_->change([level](std::optional<SaveLevel>& reached, std::optional<Error>&) {
+    if (!reached || *reached < level) reached = level;
   });
 }
 
 void SavePromise::fail(const Error& why) const {
-  state_->change([&why](State& state) {
-    if (!state.failure) state.failure = why;
+  state_->change([&why](std::optional<SaveLevel>&, std::optional<Error>& failure) {
+    if (!failure) failure = why;
   });
 }
 

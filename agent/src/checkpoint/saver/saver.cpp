@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/src/checkpoint/saver/commit_pause.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -32,7 +32,7 @@ void lower_thread_priority() {
       ::setpriority(PRIO_PROCESS, self, std::max(kWriterNiceness, ::getpriority(PRIO_PROCESS, self))));
 }
 
-void work(const std::shared_ptr<SavePipeline>& work) {
+void run_pipeline(const std::shared_ptr<SavePipeline>& work) {
   CommitPause pause;
   do {
     while (work->do_work_unit()) pause.reset();
@@ -45,7 +45,7 @@ void work(const std::shared_ptr<SavePipeline>& work) {
 void run_writer_thread(const std::shared_ptr<SavePipeline>& shared) {
   try {
     lower_thread_priority();
-    work(shared);
+    run_pipeline(shared);
   } catch (const std::exception& error) {
     shared->give_up(
         {ErrorKind::kUnavailable, std::string("the thread that writes checkpoints failed: ") + error.what()});
@@ -65,7 +65,7 @@ Saver::Saver(std::shared_ptr<SavePipeline> shared, const SaverOptions& options)
     : pipeline_(std::move(shared)), options_(options) {
   if (!options_.has_writer_thread) return;
   std::packaged_task<void()> task([shared = pipeline_] { run_writer_thread(shared); });
-  thread_end_ = task.get_future();
+  thread_finished_ = task.get_future();
   thread_ = std::thread(std::move(task));
 }
 
@@ -73,10 +73,10 @@ Saver::~Saver() {
   if (pipeline_ == nullptr) return;  // moved from
   pipeline_->stop();
   if (!thread_.joinable()) {
-    work(pipeline_);
+    run_pipeline(pipeline_);
     return;
   }
-  while (thread_end_.wait_for(kCommitPollInterval) != std::future_status::ready) {
+  while (thread_finished_.wait_for(kCommitPollInterval) != std::future_status::ready) {
     if (!pipeline_->is_stuck()) continue;
     was_abandoned_->store(true);
     thread_.detach();

@@ -64,7 +64,7 @@ class Saver {
   SaverOptions options_;
   std::shared_ptr<std::atomic<bool>> was_abandoned_ = std::make_shared<std::atomic<bool>>(false);
   std::thread thread_;
-  std::future<void> thread_end_;
+  std::future<void> thread_finished_;
 };
 
 }  // namespace ratoon::checkpoint

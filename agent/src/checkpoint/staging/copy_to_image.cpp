@@ -15,7 +15,7 @@ constexpr std::size_t kPieceBytes = 8 << 20;  // progress is reported after each
 constexpr std::uint64_t kSampleBytes = 256;
 constexpr std::uint64_t kSamplesPerTensor = 8;
 
-std::string header_without_sums(const PackLayout& layout) {
+std::string header_without_checksums(const PackLayout& layout) {
   const std::vector<std::uint32_t> crcs(layout.block_count(), 0);
   const std::vector<Hash128> hashes(layout.tensors.size());
   return encode_header(layout, crcs, hashes);
@@ -37,9 +37,9 @@ bool is_same(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 }  // namespace
 
-void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, std::span<std::byte> to,
+void copy_to_image(const PackImageLayout& plan, std::span<const TensorView> tensors, std::span<std::byte> to,
                    CopyProgress& filling) {
-  const std::string header = header_without_sums(plan.layout);
+  const std::string header = header_without_checksums(plan.layout);
   std::memcpy(to.data(), header.data(), header.size());
   std::uint64_t at = plan.layout.header_bytes;
   for (const std::size_t number : plan.order) {
@@ -53,7 +53,7 @@ void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, s
   }
 }
 
-std::optional<std::string> find_changed(const PackImage& plan, std::span<const TensorView> tensors,
+std::optional<std::string> find_changed(const PackImageLayout& plan, std::span<const TensorView> tensors,
                                         std::span<const std::byte> image) {
   const auto data = image.subspan(plan.layout.header_bytes);
   for (std::size_t i = 0; i < plan.order.size(); ++i) {

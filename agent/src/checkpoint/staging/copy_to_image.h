@@ -22,12 +22,12 @@ namespace ratoon::checkpoint {
 
 // Copies the tensors into `to`, which has plan.layout.file_bytes() bytes. Reports to `filling` how many bytes
 // are copied.
-void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, std::span<std::byte> to,
+void copy_to_image(const PackImageLayout& plan, std::span<const TensorView> tensors, std::span<std::byte> to,
                    CopyProgress& filling);
 
 // Returns the name of a tensor that differs from its copy because another thread changes it during the save.
 // Compares only samples of the bytes: the ends of each tensor and some positions between them.
-[[nodiscard]] std::optional<std::string> find_changed(const PackImage& plan,
+[[nodiscard]] std::optional<std::string> find_changed(const PackImageLayout& plan,
                                                       std::span<const TensorView> tensors,
                                                       std::span<const std::byte> image);
 

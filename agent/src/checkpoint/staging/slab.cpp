@@ -42,7 +42,7 @@ Result<Slab> Slab::open(const std::filesystem::path& path, std::uint64_t home) {
   }
   Slab slab;
   slab.path_ = path;
-  slab.location_mark_ = home;
+  slab.location_hash_ = home;
   slab.fd_ = FdClosedOnFork(std::move(fd));
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes > kImageOffset) {
@@ -59,10 +59,10 @@ Slab& Slab::operator=(Slab&& other) noexcept {
   if (this == &other) return *this;
   unmap();
   path_ = std::exchange(other.path_, {});
-  location_mark_ = other.location_mark_;
+  location_hash_ = other.location_hash_;
   fd_ = std::move(other.fd_);
-  at_ = std::exchange(other.at_, nullptr);
-  bytes_ = std::exchange(other.bytes_, 0);
+  memory_ = std::exchange(other.memory_, nullptr);
+  mapped_bytes_ = std::exchange(other.mapped_bytes_, 0);
   return *this;
 }
 
@@ -93,8 +93,8 @@ Result<void> Slab::map(std::uint64_t bytes) {
   void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, fd_.get(), 0);
   if (at == MAP_FAILED)
     return system_error(errno, "mapping " + std::to_string(bytes) + " bytes of staged memory");
-  at_ = static_cast<std::byte*>(at);
-  bytes_ = bytes;
+  memory_ = static_cast<std::byte*>(at);
+  mapped_bytes_ = bytes;
   static_cast<void>(::madvise(at, bytes, MADV_DONTFORK));  // a forked child that maps it would keep the lock
   static_cast<void>(::madvise(at, bytes, MADV_HUGEPAGE));
   // A kernel that does not support MADV_POPULATE_WRITE allocates each page later, when data is copied to it.
@@ -107,28 +107,29 @@ Result<void> Slab::map(std::uint64_t bytes) {
 }
 
 void Slab::unmap() {
-  if (at_ != nullptr) ::munmap(at_, bytes_);
-  at_ = nullptr;
-  bytes_ = 0;
+  if (memory_ != nullptr) ::munmap(memory_, mapped_bytes_);
+  memory_ = nullptr;
+  mapped_bytes_ = 0;
 }
 
 std::span<std::byte> Slab::image() const {
-  return at_ == nullptr ? std::span<std::byte>() : std::span(at_, bytes_).subspan(kImageOffset);
+  return memory_ == nullptr ? std::span<std::byte>()
+                            : std::span(memory_, mapped_bytes_).subspan(kImageOffset);
 }
 
 std::optional<SlotInfo> Slab::read_info() const {
-  if (at_ == nullptr) return std::nullopt;
-  return decode_slot_info(std::span(at_, kImageOffset), location_mark_);
+  if (memory_ == nullptr) return std::nullopt;
+  return decode_slot_info(std::span(memory_, kImageOffset), location_hash_);
 }
 
 void Slab::write_info(const SlotInfo& info) {
-  if (at_ == nullptr || !fd_.is_open()) return;
+  if (memory_ == nullptr || !fd_.is_open()) return;
   // Do not reorder the writes below: if the process is killed, the file has all writes that the process has
   // made so far, in their order.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  std::string bytes = encode_slot_info(info, location_mark_);
-  if (bytes.size() > kSlotInfoBytesMax) bytes = encode_slot_info({}, location_mark_);
-  std::memcpy(at_, bytes.data(), bytes.size());
+  std::string bytes = encode_slot_info(info, location_hash_);
+  if (bytes.size() > kSlotInfoBytesMax) bytes = encode_slot_info({}, location_hash_);
+  std::memcpy(memory_, bytes.data(), bytes.size());
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 

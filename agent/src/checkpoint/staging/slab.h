@@ -27,7 +27,7 @@ class Slab {
   Slab() = default;
   // Opens or creates a slab file of this user at `path`, and holds a lock on it until the slab is destroyed.
   // Returns kConflict if another process holds the lock of this file. `home` identifies the folder to which
-  // packs are written (SaverOptions::location_mark). read_info() ignores a pack for another folder.
+  // packs are written (SaverOptions::location_hash). read_info() ignores a pack for another folder.
   [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path, std::uint64_t home = 0);
   Slab(Slab&& other) noexcept;
   Slab& operator=(Slab&& other) noexcept;
@@ -52,9 +52,9 @@ class Slab {
 
   std::filesystem::path path_;  // empty: own memory
   FdClosedOnFork fd_;
-  std::uint64_t location_mark_ = 0;
-  std::byte* at_ = nullptr;
-  std::uint64_t bytes_ = 0;  // mapped
+  std::uint64_t location_hash_ = 0;
+  std::byte* memory_ = nullptr;
+  std::uint64_t mapped_bytes_ = 0;  // mapped
 };
 
 }  // namespace ratoon::checkpoint

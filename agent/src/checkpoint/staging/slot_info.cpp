@@ -15,7 +15,7 @@ constexpr std::uint64_t kRankMax = 0xffffffff;
 
 // An encoded slot info begins with the following numbers in little-endian order, 8 bytes each. If the pack
 // has a run record, the receipt of the pack comes next. The CRC32C of all these bytes comes last.
-enum NumberAt : std::size_t {
+enum NumberPosition : std::size_t {
   kMagic,
   kHome,
   kGeneration,
@@ -40,7 +40,7 @@ std::uint64_t read_number(std::span<const std::byte> bytes, std::size_t width) {
   return number;
 }
 
-std::uint64_t number_at(std::span<const std::byte> bytes, NumberAt which) {
+std::uint64_t number_at(std::span<const std::byte> bytes, NumberPosition which) {
   return read_number(bytes.subspan(std::size_t{which} * 8), 8);
 }
 

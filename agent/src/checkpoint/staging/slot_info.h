@@ -44,7 +44,7 @@ struct SlotInfo {
 // The size of the longest slot info. Most of its bytes are 16 lists of save_best() with 110 checkpoints each.
 inline constexpr std::size_t kSlotInfoBytesMax = 256 * 1024;
 
-// `home` identifies the folder to which the pack is written (SaverOptions::location_mark).
+// `home` identifies the folder to which the pack is written (SaverOptions::location_hash).
 [[nodiscard]] std::string encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
 // Decodes the slot info at the beginning of `bytes`. Returns nothing if the bytes are damaged, or were
 // written by another program, by another version of Ratoon or for another folder.

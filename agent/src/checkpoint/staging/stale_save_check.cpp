@@ -12,8 +12,8 @@ bool StaleSaveCheck::is_stale(Step step, const PackLayout& layout, std::span<con
     has_changing = has_changing || seen.has_changed;
     if (!is_new && seen.hash != hashes[i]) seen = {.hash = hashes[i], .has_changed = has_changed_now = true};
   }
-  const bool has_advanced = step_ < step;
-  step_ = step;
+  const bool has_advanced = previous_step_ < step;
+  previous_step_ = step;
   return has_advanced && has_changing && !has_changed_now;
 }
 

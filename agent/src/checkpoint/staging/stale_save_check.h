@@ -30,7 +30,7 @@ class StaleSaveCheck {
     bool has_changed = false;
   };
   std::map<std::string, SeenTensor> seen_tensors_;
-  Step step_{0};
+  Step previous_step_{0};
 };
 
 }  // namespace ratoon::checkpoint

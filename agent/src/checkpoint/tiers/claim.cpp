@@ -104,7 +104,7 @@ Error claim_held_error(const Disk& disk, const ClaimRecord& by, const Owner& new
                 " and has the same identity, for example because its folder was copied or is "
                 "reached by another path: end that job, or give this run another name; nothing was changed"};
   }
-  const bool is_namesake = relation_of(newcomer.job, by.owner.job) == JobRelation::kNamesake;
+  const bool is_namesake = compare_jobs(newcomer.job, by.owner.job) == JobRelation::kNamesake;
   return {ErrorKind::kAlreadyExists,
           disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job + " trains here, and " +
               (is_namesake ? "that job is alive; this job has the same name, but is " + newcomer.job +
@@ -163,7 +163,7 @@ Result<std::optional<ClaimRecord>> read_newest_claim(
     if (numbers->empty()) return std::optional<ClaimRecord>();
     const std::string path = claim_path(numbers->back());
     const auto text =
-        read_file_twice(disk, path, [&] { return read_whole_file(disk, path, kClaimBytesMax); });
+        read_file_with_retry(disk, path, [&] { return read_whole_file(disk, path, kClaimBytesMax); });
     if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and removed since the list
     const bool is_refused = !text && text.error().kind() == ErrorKind::kIo && may_be_refused(numbers->back());
     const bool is_damaged = !text && text.error().kind() == ErrorKind::kCorrupted;
@@ -184,7 +184,7 @@ Result<void> confirm_claim(const Disk& disk, const Owner& owner, std::uint64_t t
   const auto now = newest_claim(disk);
   if (!now) return now.error();
   if (*now && (*now)->is_unreadable) return {};
-  if (!*now || !is_of_job(**now, owner)) return claim_lost_error(disk, *now);
+  if (!*now || !was_made_by_job(**now, owner)) return claim_lost_error(disk, *now);
   return is_same_term((*now)->term, term) ? Result<void>() : claim_superseded_error(disk, **now);
 }
 
@@ -205,7 +205,7 @@ bool may_clean_up(const Disk& disk, const Owner& owner, std::uint64_t term) {
 }
 
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
-                          const Clock& clock, const Pause& pause, SeenClaim& seen) {
+                          const Clock& clock, const PauseFunction& pause, SeenClaim& seen) {
   auto taken = compete_for_claim(std::move(disk), std::move(owner), times, clock, pause, seen,
                                  SameJobClaim::kIsReplaced);
   if (!taken) return taken.error();
@@ -214,14 +214,14 @@ Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTi
 
 Result<std::optional<Claim>> Claim::take_for_job(std::shared_ptr<Disk> disk, Owner owner,
                                                  const ClaimTimes& times, const Clock& clock,
-                                                 const Pause& pause, SeenClaim& seen) {
+                                                 const PauseFunction& pause, SeenClaim& seen) {
   return compete_for_claim(std::move(disk), std::move(owner), times, clock, pause, seen,
                            SameJobClaim::kIsEnough);
 }
 
 Result<std::optional<Claim>> Claim::compete_for_claim(std::shared_ptr<Disk> disk, Owner owner,
                                                       const ClaimTimes& times, const Clock& clock,
-                                                      const Pause& pause, SeenClaim& seen,
+                                                      const PauseFunction& pause, SeenClaim& seen,
                                                       SameJobClaim same_job_claim) {
   const Timestamp began = clock.now();
   ClaimObservation watch;
@@ -254,7 +254,7 @@ Result<std::optional<Claim>> Claim::compete_for_claim(std::shared_ptr<Disk> disk
         create_numbered_claim(*disk, {.number = newest + 1, .owner = owner, .term = term}, owner.start);
     if (!created) return created.error();
     if (*created) {
-      const bool follows_another_job = *now && !is_of_job(**now, owner);
+      const bool follows_another_job = *now && !was_made_by_job(**now, owner);
       return std::optional(Claim(std::move(disk), std::move(owner), newest + 1, term, follows_another_job));
     }
     // A claim that another process of the same job created does not count as a lost race.

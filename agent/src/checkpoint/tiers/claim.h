@@ -39,18 +39,18 @@ struct SeenClaim {
 
 class Claim {
  public:
-  using Pause = std::function<bool(Duration)>;  // false: stop waiting, and give up
+  using PauseFunction = std::function<bool(Duration)>;  // false: stop waiting, and give up
 
   // Returns kAlreadyExists if another job, which the message names, uses this folder or store. Returns
   // kCancelled if `pause` returned false. Returns kUnavailable if claims change faster than this process can
   // read them.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
-                                          const Clock& clock, const Pause& pause, SeenClaim& seen);
+                                          const Clock& clock, const PauseFunction& pause, SeenClaim& seen);
   // Claims a folder or store for one process of a job before any process of the job writes. Returns nothing
   // if another process of the job holds the newest claim. That claim stays, and `seen` has its term.
   [[nodiscard]] static Result<std::optional<Claim>> take_for_job(std::shared_ptr<Disk> disk, Owner owner,
                                                                  const ClaimTimes& times, const Clock& clock,
-                                                                 const Pause& pause, SeenClaim& seen);
+                                                                 const PauseFunction& pause, SeenClaim& seen);
 
   // Returns kConflict if another process owns the folder or store now. Either this process did not renew its
   // claim in time, or a later start of the same job took the claim over. After kConflict this process must
@@ -76,11 +76,9 @@ class Claim {
         term_(term),
         follows_another_job_(follows_another_job) {}
   enum class SameJobClaim { kIsReplaced, kIsEnough };  // how to treat a claim of another process of the job
-  [[nodiscard]] static Result<std::optional<Claim>> compete_for_claim(std::shared_ptr<Disk> disk, Owner owner,
-                                                                      const ClaimTimes& times,
-                                                                      const Clock& clock, const Pause& pause,
-                                                                      SeenClaim& seen,
-                                                                      SameJobClaim same_job_claim);
+  [[nodiscard]] static Result<std::optional<Claim>> compete_for_claim(
+      std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times, const Clock& clock,
+      const PauseFunction& pause, SeenClaim& seen, SameJobClaim same_job_claim);
   [[nodiscard]] Result<void> write_next(bool is_released);
 
   std::shared_ptr<Disk> disk_;

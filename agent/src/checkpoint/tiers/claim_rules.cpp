@@ -64,7 +64,7 @@ std::string job_text(const std::string& name, const std::string& uid) {
   return uid.empty() ? name : name + std::string(kUidSeparator) + uid;
 }
 
-JobRelation relation_of(std::string_view job, std::string_view other) {
+JobRelation compare_jobs(std::string_view job, std::string_view other) {
   const JobName a = parse_job(job);
   const JobName b = parse_job(other);
   const bool are_places = is_folder_or_store(a.name) && is_folder_or_store(b.name);
@@ -82,16 +82,16 @@ bool have_same_uid(std::string_view job, std::string_view other) {
   return !uid.empty() && uid == parse_job(other).uid;
 }
 
-bool is_of_job(const ClaimRecord& note, const Owner& owner) {
-  return !note.is_unreadable && relation_of(owner.job, note.owner.job) == JobRelation::kSame;
+bool was_made_by_job(const ClaimRecord& note, const Owner& owner) {
+  return !note.is_unreadable && compare_jobs(owner.job, note.owner.job) == JobRelation::kSame;
 }
 
 bool is_held_by_job(const ClaimRecord& note, const Owner& owner) {
-  return !note.is_released && is_of_job(note, owner);
+  return !note.is_released && was_made_by_job(note, owner);
 }
 
 std::uint64_t next_term(const std::optional<ClaimRecord>& now, const Owner& owner, std::uint64_t number) {
-  const bool goes_on = now && is_of_job(*now, owner) && now->term != kUnknownTerm;
+  const bool goes_on = now && was_made_by_job(*now, owner) && now->term != kUnknownTerm;
   return goes_on ? now->term : number;
 }
 
@@ -103,7 +103,7 @@ bool is_same_term(std::uint64_t term, std::uint64_t other) {
 ClaimVerdict judge_claim(const Owner& newcomer, const ClaimObservation& seen, const ClaimTimes& times) {
   if (!seen.now || seen.now->is_released) return ClaimVerdict::kTake;
   const JobRelation to_owner =
-      seen.now->is_unreadable ? JobRelation::kOther : relation_of(newcomer.job, seen.now->owner.job);
+      seen.now->is_unreadable ? JobRelation::kOther : compare_jobs(newcomer.job, seen.now->owner.job);
   if (to_owner == JobRelation::kSame || seen.unchanged_duration >= times.lease) return ClaimVerdict::kTake;
   const bool has_shown_life = seen.first && seen.first->number != seen.now->number;
   const Duration borne = to_owner == JobRelation::kNamesake ? times.namesake_wait : Duration(0);

@@ -38,10 +38,10 @@ struct Owner {
 // two lines, so that an older agent that does not know UIDs sees another owner and stops.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// relation_of() compares two texts of job_text(). One job has one name and one UID. A text without a UID
+// compare_jobs() compares two texts of job_text(). One job has one name and one UID. A text without a UID
 // matches a text with any UID, since older agents write no UID.
 enum class JobRelation { kSame, kNamesake, kOther };
-[[nodiscard]] JobRelation relation_of(std::string_view job, std::string_view other);
+[[nodiscard]] JobRelation compare_jobs(std::string_view job, std::string_view other);
 // Returns true if both job texts have the same UID, which should mean that they name one job.
 [[nodiscard]] bool have_same_uid(std::string_view job, std::string_view other);
 
@@ -62,7 +62,7 @@ struct ClaimRecord {
 };
 
 // Returns true if a process of the same job as `owner` made the claim, even if it has released the claim.
-[[nodiscard]] bool is_of_job(const ClaimRecord& note, const Owner& owner);
+[[nodiscard]] bool was_made_by_job(const ClaimRecord& note, const Owner& owner);
 // Returns true if any process of the same job as `owner` holds the claim.
 [[nodiscard]] bool is_held_by_job(const ClaimRecord& note, const Owner& owner);
 

@@ -28,10 +28,11 @@ Result<std::uint64_t> move_manifests(Disk& disk, std::string_view mark, const Pr
   std::stable_sort(manifests.begin(), manifests.end(),
                    [](const Found& a, const Found& b) { return a.first < b.first; });
   if (manifests.empty()) return std::uint64_t{0};
-  if (auto made = make_folders(disk, kAside, Durability::kSurvivesPowerCuts); !made) return made.error();
+  if (auto made = make_folders(disk, kAsideFolder, Durability::kSurvivesPowerCuts); !made)
+    return made.error();
   for (const auto& [id, folder] : manifests) {
-    const auto moved =
-        move_durably(disk, manifest_path(id, folder), manifest_path(id, kAside), kManifestBytesMax, mark);
+    const auto moved = move_durably(disk, manifest_path(id, folder), manifest_path(id, kAsideFolder),
+                                    kManifestBytesMax, mark);
     if (!moved) return moved.error();
   }
   return std::uint64_t{manifests.size()};
@@ -44,9 +45,9 @@ Result<void> move_rollbacks(Disk& disk, std::string_view mark, const Predicate& 
   for (const DiskEntry& entry : *entries) {
     const auto attempt = parse_rollback_name(entry.name);
     if (!attempt || !goes(*attempt) || entry.is_folder) continue;
-    if (auto made = make_folders(disk, kAside, Durability::kSurvivesPowerCuts); !made) return made;
-    const auto moved = move_durably(disk, rollback_path(*attempt), std::string(kAside) + "/" + entry.name,
-                                    kManifestBytesMax, mark);
+    if (auto made = make_folders(disk, kAsideFolder, Durability::kSurvivesPowerCuts); !made) return made;
+    const auto moved = move_durably(disk, rollback_path(*attempt),
+                                    std::string(kAsideFolder) + "/" + entry.name, kManifestBytesMax, mark);
     if (!moved) return moved;
   }
   return {};

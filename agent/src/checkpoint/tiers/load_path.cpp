@@ -42,9 +42,10 @@ Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& opt
   const LoadLocation place = parse_load_path(path);
   auto store = objects::open_store(place.uri, options);
   if (!store) return store.error().with_context("opening the load path");
-  LoadSource source{.disk = wrap_store(std::make_shared<ObjectStoreDisk>(*std::move(store)), folders),
-                    .id = {},
-                    .manifest = {}};
+  LoadSource source{
+      .disk = wrap_if_folder_store(std::make_shared<ObjectStoreDisk>(*std::move(store)), folders),
+      .id = {},
+      .manifest = {}};
   const auto id = place.id ? Result<CheckpointId>(*place.id) : newest_checkpoint_in(*source.disk);
   if (!id) return id.error().with_context("looking for weights in the load path");
   auto sealed = read_manifest(*source.disk, *id);
@@ -54,7 +55,7 @@ Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& opt
   return source;
 }
 
-Result<LoadedTensors> load_rank(const LoadSource& source, Rank rank) {
+Result<LoadedTensors> load_tensors_of_rank(const LoadSource& source, Rank rank) {
   const auto& packs = source.manifest.packs;
   const PackRecord& record = packs[rank.value() % packs.size()];
   const auto pack = PackReader::open(*source.disk, pack_path(source.id, record.rank), record);

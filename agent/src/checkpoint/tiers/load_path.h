@@ -42,6 +42,6 @@ struct LoadLocation {
 
 // Returns the tensors that one rank of the run at the load path saved: rank number `rank` modulo the number
 // of ranks of that run.
-[[nodiscard]] Result<LoadedTensors> load_rank(const LoadSource& source, Rank rank);
+[[nodiscard]] Result<LoadedTensors> load_tensors_of_rank(const LoadSource& source, Rank rank);
 
 }  // namespace ratoon::checkpoint

@@ -9,9 +9,9 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::string_view kRunName = "{run_name}";
-constexpr std::string_view kTimestamp = "{timestamp}";
-constexpr std::array<std::string_view, 3> kChangingPlaceholders{"{epoch}", "{batch}", kTimestamp};
+constexpr std::string_view kRunNamePlaceholder = "{run_name}";
+constexpr std::string_view kTimestampPlaceholder = "{timestamp}";
+constexpr std::array<std::string_view, 3> kChangingPlaceholders{"{epoch}", "{batch}", kTimestampPlaceholder};
 constexpr std::size_t kTimeBytes = 24;
 
 std::optional<std::string> placeholder_value(std::string_view placeholder, const PatternValues& facts) {
@@ -90,8 +90,8 @@ bool changes_with_checkpoints(std::string_view pattern) {
 std::string fixed_beginning(std::string_view pattern, const std::string& run_name) {
   std::string fixed(pattern.substr(0, pattern.find('{')));
   pattern.remove_prefix(fixed.size());
-  if (!pattern.starts_with(kRunName)) return fixed;
-  return fixed + run_name + fixed_beginning(pattern.substr(kRunName.size()), run_name);
+  if (!pattern.starts_with(kRunNamePlaceholder)) return fixed;
+  return fixed + run_name + fixed_beginning(pattern.substr(kRunNamePlaceholder.size()), run_name);
 }
 
 bool can_expand_to(std::string_view pattern, std::string_view name, const std::string& run_name) {
@@ -105,8 +105,8 @@ bool can_expand_to(std::string_view pattern, std::string_view name, const std::s
   const auto gives_rest = [&](std::size_t taken) {
     return can_expand_to(rest, name.substr(taken), run_name);
   };
-  if (placeholder == kRunName) return name.starts_with(run_name) && gives_rest(run_name.size());
-  if (placeholder == kTimestamp) return begins_with_time(name) && gives_rest(kTimeBytes);
+  if (placeholder == kRunNamePlaceholder) return name.starts_with(run_name) && gives_rest(run_name.size());
+  if (placeholder == kTimestampPlaceholder) return begins_with_time(name) && gives_rest(kTimeBytes);
   // If a digit follows the placeholder of a number in the pattern, the name does not show where the number
   // ends: try each length of the number.
   for (std::size_t digits = 1; digits <= name.size() && is_digit(name[digits - 1]); ++digits)

@@ -28,7 +28,7 @@ Result<void> add_copy(CheckpointsById& complete, std::span<const TierInventory> 
   return {};
 }
 
-std::string start_options_text(const TieredInventory& inventory, bool can_overwrite) {
+std::string existing_checkpoints_message(const TieredInventory& inventory, bool can_overwrite) {
   const bool is_good = !inventory.complete.empty();
   const auto& others = inventory.damaged.empty() ? inventory.given_up : inventory.damaged;
   const CheckpointId newest = is_good ? inventory.complete.front().id : id_of(others.front());
@@ -105,7 +105,8 @@ Result<StartChoice> choose_start(const TieredInventory& inventory, const StartRe
   if (inventory.is_of_a_new_run()) return StartChoice{.kind = anew};
   if (!requests.resumes) {
     if (!requests.overwrites)
-      return Error(ErrorKind::kAlreadyExists, start_options_text(inventory, requests.can_overwrite));
+      return Error(ErrorKind::kAlreadyExists,
+                   existing_checkpoints_message(inventory, requests.can_overwrite));
     return StartChoice{.kind = anew, .sets_old_checkpoints_aside = true};
   }
   const auto newest = std::find_if(inventory.complete.begin(), inventory.complete.end(), is_usable);

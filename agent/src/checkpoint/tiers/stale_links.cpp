@@ -34,7 +34,7 @@ bool is_stale_link(const NamePatternInFolder& names, const std::string& name) {
 
 // Returns "latest" for ".latest.0123.tmp", a temporary link that a killed process left; returns nothing for
 // other names.
-std::optional<std::string> name_of_temporary(const std::string& name) {
+std::optional<std::string> final_name_of(const std::string& name) {
   constexpr std::string_view kEnding = ".tmp";
   if (!name.starts_with('.') || !name.ends_with(kEnding)) return std::nullopt;
   const std::size_t mark = name.rfind('.', name.size() - kEnding.size() - 1);
@@ -78,7 +78,7 @@ Result<std::uint64_t> remove_stale_names_in(const NamePatternInFolder& names, co
   for (const fs::directory_entry& entry : there) {
     const std::string file = entry.path().filename().string();
     const std::string name = folder + file;
-    const auto unnamed = slash == std::string_view::npos ? name_of_temporary(file) : std::nullopt;
+    const auto unnamed = slash == std::string_view::npos ? final_name_of(file) : std::nullopt;
     const bool is_left = unnamed && can_expand_to(names.pattern, folder + *unnamed, names.run_name) &&
                          is_leftover_link(names, name, folder + *unnamed);
     if (is_left && ::unlink(entry.path().c_str()) == 0) ++removed;

@@ -22,7 +22,8 @@ Result<Tiers> Tiers::open(const TierLocations& places, const std::stop_token& st
     auto store = objects::open_store(uri, places.store_options);
     if (!store) return store.error();
     auto disk = std::make_shared<ObjectStoreDisk>(*std::move(store), stop);
-    tiers.push_back({.kind_name = "store", .disk = wrap_store(disk, places.folder_wrapper), .store = disk});
+    tiers.push_back(
+        {.kind_name = "store", .disk = wrap_if_folder_store(disk, places.folder_wrapper), .store = disk});
   }
   if (tiers.empty())
     return Error(ErrorKind::kInvalid,
@@ -71,10 +72,10 @@ Result<void> Tiers::unpin_step(Step step) const {
   return first;
 }
 
-Result<LoadedFromTier> Tiers::load(const TieredCheckpoint& checkpoint, Rank rank) const {
+Result<TierLoadResult> Tiers::load(const TieredCheckpoint& checkpoint, Rank rank) const {
   const ResumePoint point{
       .attempt = checkpoint.id.attempt, .step = checkpoint.id.step, .digest = checkpoint.digest};
-  LoadedFromTier loaded;
+  TierLoadResult loaded;
   for (const std::size_t tier : checkpoint.tiers) {
     const auto run = RunStore::open(tiers_.at(tier).disk, random_hex_name());
     if (!run) return run.error();

@@ -9,7 +9,7 @@
 //   Result<Tiers> tiers = Tiers::open(places);
 //   Result<TieredInventory> found = tiers->inventory();
 //   Result<StartChoice> start = choose_start(*found, {}, [](const auto&) { return true; });
-//   Result<LoadedFromTier> state = tiers->load(*start->checkpoint, Rank(0));
+//   Result<TierLoadResult> state = tiers->load(*start->checkpoint, Rank(0));
 //
 // Thread contract: any thread may call any function.
 #pragma once
@@ -46,7 +46,7 @@ struct Tier {
 
 // The loaded tensors, the tier from which they were loaded, and the damaged copies in other tiers that were
 // tried before.
-struct LoadedFromTier {
+struct TierLoadResult {
   LoadedTensors tensors;
   std::size_t tier = 0;
   std::vector<std::pair<std::size_t, Error>> damaged_copies{};
@@ -74,7 +74,7 @@ class Tiers {
   [[nodiscard]] Result<void> unpin_step(Step step) const;
 
   // Returns the tensors that `rank` saved, from the first intact copy.
-  [[nodiscard]] Result<LoadedFromTier> load(const TieredCheckpoint& checkpoint, Rank rank) const;
+  [[nodiscard]] Result<TierLoadResult> load(const TieredCheckpoint& checkpoint, Rank rank) const;
 
  private:
   std::vector<Tier> tiers_;

@@ -30,9 +30,9 @@ Field BatchColumn::row(std::size_t row) const {
             .shape = std::span(shape_).subspan(1),
             .bytes = bytes().subspan(row * row_bytes, row_bytes)};
   }
-  const std::uint64_t first_dimension = row == 0 ? 0 : dimension_end_[row - 1];
+  const std::uint64_t first_dimension = row == 0 ? 0 : dimension_ends_[row - 1];
   return {.type = type_,
-          .shape = std::span(dimensions_).subspan(first_dimension, dimension_end_[row] - first_dimension),
+          .shape = std::span(dimensions_).subspan(first_dimension, dimension_ends_[row] - first_dimension),
           .bytes = bytes().subspan(offsets_[row], offsets_[row + 1] - offsets_[row])};
 }
 

@@ -10,7 +10,7 @@ BatchBodyPool::BatchBodyPool(std::size_t free_bodies_max) : free_bodies_max_(fre
 }
 
 std::unique_ptr<BatchBody> BatchBodyPool::get() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_bodies_.empty()) return std::make_unique<BatchBody>();
   auto body = std::move(free_bodies_.back());
   free_bodies_.pop_back();
@@ -18,7 +18,7 @@ std::unique_ptr<BatchBody> BatchBodyPool::get() {
 }
 
 void BatchBodyPool::put(std::unique_ptr<BatchBody> body) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_bodies_.size() < free_bodies_max_) free_bodies_.push_back(std::move(body));
 }
 
@@ -31,7 +31,7 @@ std::shared_ptr<const BatchBody> BatchBodyPool::make_handle(std::unique_ptr<Batc
 }
 
 std::vector<ColumnMaker> BatchBodyPool::get_column_makers() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_column_makers_.empty()) return {};
   auto makers = std::move(free_column_makers_.back());
   free_column_makers_.pop_back();
@@ -39,7 +39,7 @@ std::vector<ColumnMaker> BatchBodyPool::get_column_makers() {
 }
 
 void BatchBodyPool::put(std::vector<ColumnMaker> makers) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_column_makers_.size() < free_bodies_max_) free_column_makers_.push_back(std::move(makers));
 }
 

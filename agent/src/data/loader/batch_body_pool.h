@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "agent/src/data/loader/batch_body.h"
 #include "agent/src/data/loader/column_maker.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::data {
 
@@ -30,10 +30,10 @@ class BatchBodyPool : public std::enable_shared_from_this<BatchBodyPool> {
 
  private:
   const std::size_t free_bodies_max_;
-  std::mutex mutex_;
-  // mutex_ guards the following vectors, which never grow beyond their reserved capacity.
-  std::vector<std::unique_ptr<BatchBody>> free_bodies_;
-  std::vector<std::vector<ColumnMaker>> free_column_makers_;
+  Mutex mutex_;
+  // The following vectors never grow beyond their reserved capacity.
+  std::vector<std::unique_ptr<BatchBody>> free_bodies_ RATOON_GUARDED_BY(mutex_);
+  std::vector<std::vector<ColumnMaker>> free_column_makers_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::data

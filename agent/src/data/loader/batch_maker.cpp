@@ -11,18 +11,18 @@ ExpectedRowShapes::ExpectedRowShapes(const std::vector<Column>& columns) {
 }
 
 std::vector<std::optional<RowShape>> ExpectedRowShapes::get() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return shapes_;
 }
 
 void ExpectedRowShapes::set(std::vector<std::optional<RowShape>> rows) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   shapes_ = std::move(rows);
 }
 
 BatchMaker::BatchMaker(const LoaderInput& reading, ExpectedRowShapes& expected, BatchBodyPool& pool,
                        std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t index)
-    : input_(reading),
+    : loader_input_(reading),
       expected_shapes_(expected),
       pool_(pool),
       loader_plan_(std::move(loader_plan)),
@@ -50,20 +50,20 @@ void BatchMaker::find_slots() {
   const SlotRange share = share_of(batch, loader_plan_->rank, loader_plan_->world_size);
   slots_.resize(share.size());
   plan.fill(share.first, slots_);
-  if (slots_.empty() && !input_.are_row_shapes_declared)
+  if (slots_.empty() && !loader_input_.are_row_shapes_declared)
     plan.fill(batch.first, {&shape_probe_slot_.emplace(), 1});
   const std::size_t wanted =
-      (slots_.size() + input_.target_pieces_per_batch - 1) / input_.target_pieces_per_batch;
-  const std::size_t piece_rows = std::clamp<std::size_t>(wanted, 1, input_.piece_rows_max);
+      (slots_.size() + loader_input_.target_pieces_per_batch - 1) / loader_input_.target_pieces_per_batch;
+  const std::size_t piece_rows = std::clamp<std::size_t>(wanted, 1, loader_input_.piece_rows_max);
   piece_count_ = shape_probe_slot_ ? 1 : (slots_.size() + piece_rows - 1) / piece_rows;
 }
 
 // Ignore errors of hints about the next samples: reading works without hints.
 void BatchMaker::send_read_hints() noexcept {
-  const std::lock_guard lock(hints_mutex_);
+  const MutexLock lock(hints_mutex_);
   if (are_hints_withdrawn_ || !hinted_ids_.empty()) return;
   try {
-    hinted_ids_.resize(input_.sources.size());
+    hinted_ids_.resize(loader_input_.sources.size());
     for (const Slot& slot : slots_) hinted_ids_[slot.source].push_back(slot.sample);
     if (shape_probe_slot_) hinted_ids_[shape_probe_slot_->source].push_back(shape_probe_slot_->sample);
   } catch (...) {  // out of memory
@@ -72,7 +72,7 @@ void BatchMaker::send_read_hints() noexcept {
   for (std::size_t source = 0; source < hinted_ids_.size(); ++source) {
     if (hinted_ids_[source].empty()) continue;
     try {
-      input_.sources[source]->expect(hinted_ids_[source]);
+      loader_input_.sources[source]->expect(hinted_ids_[source]);
     } catch (...) {  // it may have received a part of the hint, which is withdrawn with the others
       continue;
     }
@@ -80,18 +80,21 @@ void BatchMaker::send_read_hints() noexcept {
 }
 
 void BatchMaker::take_over_read_hints(BatchMaker& failed) {
-  const std::scoped_lock lock(hints_mutex_, failed.hints_mutex_);
+  // This causes no deadlock, because a batch takes over only from an older one: the mutex of the newer batch
+  // is always locked first.
+  const MutexLock lock(hints_mutex_);
+  const MutexLock lock_of_failed(failed.hints_mutex_);
   hinted_ids_ = std::move(failed.hinted_ids_);
   failed.hinted_ids_.clear();
 }
 
 void BatchMaker::withdraw_read_hints() noexcept {
-  const std::lock_guard lock(hints_mutex_);
+  const MutexLock lock(hints_mutex_);
   are_hints_withdrawn_ = true;
   for (std::size_t source = 0; source < hinted_ids_.size(); ++source) {
     if (hinted_ids_[source].empty()) continue;
     try {
-      input_.sources[source]->expect_no_more(hinted_ids_[source]);
+      loader_input_.sources[source]->expect_no_more(hinted_ids_[source]);
     } catch (...) {  // the hint stays, which is harmless
       continue;
     }
@@ -104,7 +107,7 @@ std::size_t BatchMaker::first_row_of(std::size_t piece) const {
 }
 
 void BatchMaker::acquire_body_once() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_body_acquired_ || failure_ != nullptr) return;
   acquire_body();
   is_body_acquired_ = true;
@@ -114,15 +117,15 @@ void BatchMaker::acquire_body() {
   auto expected = expected_shapes_.get();
   if (slots_.empty()) {  // no row gives the shapes, and those of the last batch must not be used
     for (std::size_t i = 0; i < expected.size(); ++i)
-      expected[i] = shape_probe_slot_ ? probed_shapes_[i] : declared_row_shape(input_.columns[i]);
+      expected[i] = shape_probe_slot_ ? probed_shapes_[i] : declared_row_shape(loader_input_.columns[i]);
   }
   if (body_ == nullptr) body_ = pool_.get();
   columns_ = pool_.get_column_makers();
-  body_->columns.resize(input_.columns.size());
-  columns_.resize(input_.columns.size());
+  body_->columns.resize(loader_input_.columns.size());
+  columns_.resize(loader_input_.columns.size());
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    columns_[i].begin(body_->columns[i], input_.columns[i], std::move(expected[i]), slots_.size(),
-                      piece_count_, input_.allocate);
+    columns_[i].begin(body_->columns[i], loader_input_.columns[i], std::move(expected[i]), slots_.size(),
+                      piece_count_, loader_input_.allocate);
   }
 }
 
@@ -148,7 +151,7 @@ void BatchMaker::make(std::size_t piece, Sample& sample) noexcept {
 
 void BatchMaker::probe_row_shapes(Sample& sample) {
   read_sample(*shape_probe_slot_, sample, [&] {
-    for (std::size_t i = 0; i < input_.columns.size(); ++i) {
+    for (std::size_t i = 0; i < loader_input_.columns.size(); ++i) {
       const Field& field = sample.field(i);
       probed_shapes_.emplace_back(row_shape(field.type, field.shape));
     }
@@ -160,20 +163,22 @@ void BatchMaker::read_sample(const Slot& slot, Sample& sample, Use use) {
   const char* doing = "reading";
   try {
     {
-      SampleRandom random = sample_random(loader_plan_->read_keys[slot.source], slot.epoch, slot.sample);
+      SampleRandom random =
+          sample_random(loader_plan_->sample_read_keys[slot.source], slot.epoch, slot.sample);
       const SampleRandomScope scope(random);
-      input_.sources[slot.source]->read(slot.sample, sample);
+      loader_input_.sources[slot.source]->read(slot.sample, sample);
     }
-    if (input_.augment) {
+    if (loader_input_.augment) {
       doing = "augmenting";
-      SampleRandom random = sample_random(loader_plan_->random_keys[slot.source], slot.epoch, slot.sample);
+      SampleRandom random =
+          sample_random(loader_plan_->augmentation_keys[slot.source], slot.epoch, slot.sample);
       const SampleRandomScope scope(random);
-      input_.augment(sample, random);
+      loader_input_.augment(sample, random);
     }
     doing = "batching";
-    if (sample.size() != input_.columns.size()) {
+    if (sample.size() != loader_input_.columns.size()) {
       throw std::logic_error("the sample has " + std::to_string(sample.size()) +
-                             " fields, but its data set has " + std::to_string(input_.columns.size()) +
+                             " fields, but its data set has " + std::to_string(loader_input_.columns.size()) +
                              " columns");
     }
     use();
@@ -183,7 +188,7 @@ void BatchMaker::read_sample(const Slot& slot, Sample& sample, Use use) {
 }
 
 void BatchMaker::record_failure(std::size_t row, std::exception_ptr failure) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (row >= failed_row_.load(std::memory_order_relaxed)) return;
   failed_row_.store(row, std::memory_order_relaxed);
   failure_ = std::move(failure);
@@ -201,13 +206,13 @@ void BatchMaker::fill_batch_metadata() {
 }
 
 std::exception_ptr BatchMaker::finish() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (failure_ != nullptr) return failure_;
   try {
     if (!is_body_acquired_) acquire_body();  // a share without rows also has columns
     std::vector<std::optional<RowShape>> seen;
     for (ColumnMaker& column : columns_) {
-      column.finish(input_.allocate);
+      column.finish(loader_input_.allocate);
       seen.push_back(column.expected_shape());
     }
     if (!slots_.empty()) expected_shapes_.set(std::move(seen));

@@ -12,12 +12,12 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "agent/src/data/loader/batch_body_pool.h"
 #include "agent/src/data/loader/loader_plan.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::data {
 
@@ -30,8 +30,8 @@ class ExpectedRowShapes {
   void set(std::vector<std::optional<RowShape>> rows);
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::optional<RowShape>> shapes_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<std::optional<RowShape>> shapes_ RATOON_GUARDED_BY(mutex_);
 };
 
 class BatchMaker {
@@ -68,14 +68,14 @@ class BatchMaker {
   void send_read_hints() noexcept;
   void probe_row_shapes(Sample& sample);
   void acquire_body_once();
-  void acquire_body();
+  void acquire_body() RATOON_REQUIRES(mutex_);
   void fill_batch_metadata();
   template <class Use>
   void read_sample(const Slot& slot, Sample& sample, Use use);
   void record_failure(std::size_t row, std::exception_ptr failure);
   [[nodiscard]] std::size_t first_row_of(std::size_t piece) const;
 
-  const LoaderInput& input_;
+  const LoaderInput& loader_input_;
   ExpectedRowShapes& expected_shapes_;
   BatchBodyPool& pool_;
   const std::shared_ptr<LoaderPlan> loader_plan_;
@@ -87,23 +87,23 @@ class BatchMaker {
   std::optional<Slot> shape_probe_slot_;
   std::vector<std::optional<RowShape>> probed_shapes_;
 
-  std::mutex hints_mutex_;
-  // hints_mutex_ guards the next two members: for each source, the sample ids for which hints were sent; and
-  // whether these hints were withdrawn.
-  std::vector<std::vector<std::uint64_t>> hinted_ids_;
-  bool are_hints_withdrawn_ = false;
+  Mutex hints_mutex_;
+  // For each source, the sample ids for which hints were sent; and whether these hints were withdrawn.
+  std::vector<std::vector<std::uint64_t>> hinted_ids_ RATOON_GUARDED_BY(hints_mutex_);
+  bool are_hints_withdrawn_ RATOON_GUARDED_BY(hints_mutex_) = false;
 
   // The body (the batch's data) is created when the first row is read, so a batch that is planned but not
-  // read takes no memory.
+  // read takes no memory. One thread creates it with mutex_ locked; after acquire_body_once(), each thread
+  // writes its own rows without the lock.
   std::unique_ptr<BatchBody> body_;
   std::vector<ColumnMaker> columns_;
   std::shared_ptr<const BatchBody> finished_body_;
 
   static constexpr std::size_t kNoFailedRow = std::numeric_limits<std::size_t>::max();
   std::atomic<std::size_t> failed_row_{kNoFailedRow};  // rows after it need not be read
-  std::mutex mutex_;
-  bool is_body_acquired_ = false;  // whether the body is created; guarded by mutex_
-  std::exception_ptr failure_;     // of failed_row_; guarded by mutex_
+  Mutex mutex_;
+  bool is_body_acquired_ RATOON_GUARDED_BY(mutex_) = false;  // whether the body is created
+  std::exception_ptr failure_ RATOON_GUARDED_BY(mutex_);     // of failed_row_
 };
 
 }  // namespace ratoon::data

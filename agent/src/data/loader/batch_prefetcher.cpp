@@ -20,10 +20,10 @@ void release_sample_files(Sample& sample) noexcept {
 }  // namespace
 
 BatchPrefetcher::BatchPrefetcher(LoaderInput reading, PrefetchDepth depth)
-    : input_(std::move(reading)),
+    : loader_input_(std::move(reading)),
       depth_(depth),
       body_pool_(std::make_shared<BatchBodyPool>(depth.batches_read + 2)),
-      expected_shapes_(input_.columns) {
+      expected_shapes_(loader_input_.columns) {
   try {
     for (std::size_t i = 0; i < depth_.threads; ++i) threads_.emplace_back([this] { run_worker(); });
   } catch (...) {
@@ -41,7 +41,7 @@ BatchPrefetcher::~BatchPrefetcher() {
 void BatchPrefetcher::stop() noexcept {
   std::shared_ptr<LoaderPlan> loader_plan;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopped_ = true;
     loader_plan = loader_plan_;
   }
@@ -54,7 +54,7 @@ void BatchPrefetcher::set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, s
   std::deque<std::shared_ptr<RingCell>> ring;
   while (ring.size() < std::max(depth_.batches_read, depth_.batches_planned))
     ring.push_back(make_ring_cell(loader_plan, first + ring.size()));
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const std::shared_ptr<LoaderPlan> left = std::move(loader_plan_);
   const std::deque<std::shared_ptr<RingCell>> dropped = std::move(ring_);
   ring_.clear();
@@ -79,10 +79,10 @@ void BatchPrefetcher::set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, s
 // allocates no cell of the ring, and a cell's BatchMaker stores each exception for the caller of take().
 void BatchPrefetcher::run_worker() {
   Sample sample;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!is_stopped_) {
     if (auto task = claim_task()) {
-      run_task(*std::move(task), sample, lock);
+      run_task(*std::move(task), sample);
     } else {
       task_available_.wait(lock);
     }
@@ -104,7 +104,7 @@ std::optional<BatchPrefetcher::Task> BatchPrefetcher::claim_task() {
 std::shared_ptr<BatchPrefetcher::RingCell> BatchPrefetcher::make_ring_cell(
     const std::shared_ptr<LoaderPlan>& loader_plan, std::uint64_t index) {
   return std::make_shared<RingCell>(
-      std::make_unique<BatchMaker>(input_, expected_shapes_, *body_pool_, loader_plan, index));
+      std::make_unique<BatchMaker>(loader_input_, expected_shapes_, *body_pool_, loader_plan, index));
 }
 
 std::optional<BatchPrefetcher::Task> BatchPrefetcher::claim_piece_task() {
@@ -127,32 +127,33 @@ std::optional<BatchPrefetcher::Task> BatchPrefetcher::claim_plan_task(std::size_
   return Task{*found, std::nullopt};
 }
 
-void BatchPrefetcher::run_task(Task task, Sample& sample, std::unique_lock<std::mutex>& lock) {
+// Nothing throws while mutex_ is unlocked here and in finish_batch(), so the caller's MutexLock stays right.
+void BatchPrefetcher::run_task(Task task, Sample& sample) {
   RingCell& cell = *task.cell;
-  lock.unlock();
+  mutex_.unlock();
   if (task.piece) {
     cell.batch_maker->make(*task.piece, sample);
     release_sample_files(sample);
   } else {
     cell.batch_maker->plan();
   }
-  lock.lock();
+  mutex_.lock();
   if (!is_still_needed(cell)) return;
   if (task.piece) {
-    ++cell.done_pieces;
+    ++cell.finished_piece_count;
   } else {
     is_planning_ = false;
     ++batches_planned_;
     cell.state = State::kPlanned;
     task_available_.notify_all();
   }
-  if (cell.done_pieces == cell.batch_maker->piece_count()) finish_batch(cell, lock);
+  if (cell.finished_piece_count == cell.batch_maker->piece_count()) finish_batch(cell);
 }
 
-void BatchPrefetcher::finish_batch(RingCell& cell, std::unique_lock<std::mutex>& lock) {
-  lock.unlock();
+void BatchPrefetcher::finish_batch(RingCell& cell) {
+  mutex_.unlock();
   std::exception_ptr failure = cell.batch_maker->finish();
-  lock.lock();
+  mutex_.lock();
   if (!is_still_needed(cell)) return;
   cell.failure = std::move(failure);
   cell.state = State::kMade;
@@ -161,20 +162,21 @@ void BatchPrefetcher::finish_batch(RingCell& cell, std::unique_lock<std::mutex>&
 }
 
 // Makes the first batch of the ring in the thread that calls take(), if the loader has no threads.
-void BatchPrefetcher::make_first_batch(std::unique_lock<std::mutex>& lock) {
+void BatchPrefetcher::make_first_batch() {
   while (!is_stopped_ && (ring_.empty() || ring_.front()->state != State::kMade)) {
     auto task = claim_task();
-    run_task(*std::move(task), caller_sample_, lock);
+    run_task(*std::move(task), caller_sample_);
   }
 }
 
 Batch BatchPrefetcher::take() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (threads_.empty()) {
-    make_first_batch(lock);
+    make_first_batch();
   } else {
-    batch_ready_.wait(
-        lock, [this] { return is_stopped_ || (!ring_.empty() && ring_.front()->state == State::kMade); });
+    batch_ready_.wait(lock, [this]() RATOON_REQUIRES(mutex_) {
+      return is_stopped_ || (!ring_.empty() && ring_.front()->state == State::kMade);
+    });
   }
   if (is_stopped_) throw Interrupted("the data loader was stopped");
   const std::shared_ptr<RingCell> head = ring_.front();

@@ -9,12 +9,10 @@
 // plan are ignored.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "agent/src/data/loader/batch_body_pool.h"
 #include "agent/src/data/loader/batch_maker.h"
 #include "agent/src/data/loader/loader_plan.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::data {
 
@@ -51,9 +50,10 @@ class BatchPrefetcher {
   struct RingCell {
     explicit RingCell(std::unique_ptr<BatchMaker> batch) : batch_maker(std::move(batch)) {}
     const std::unique_ptr<BatchMaker> batch_maker;
-    State state = State::kNew;  // this member and the following ones are guarded by mutex_
+    // The prefetcher's mutex_ guards the following members, which an annotation here cannot express.
+    State state = State::kNew;
     std::size_t next_piece = 0;
-    std::size_t done_pieces = 0;
+    std::size_t finished_piece_count = 0;
     std::exception_ptr failure;
   };
   struct Task {
@@ -64,35 +64,36 @@ class BatchPrefetcher {
   [[nodiscard]] std::shared_ptr<RingCell> make_ring_cell(const std::shared_ptr<LoaderPlan>& loader_plan,
                                                          std::uint64_t index);
   void run_worker();
-  [[nodiscard]] std::optional<Task> claim_task();  // this and the next two need mutex_ locked
-  [[nodiscard]] std::optional<Task> claim_piece_task();
-  [[nodiscard]] std::optional<Task> claim_plan_task(std::size_t cells);
-  void run_task(Task task, Sample& sample, std::unique_lock<std::mutex>& lock);
-  void finish_batch(RingCell& cell, std::unique_lock<std::mutex>& lock);
-  void make_first_batch(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] bool is_still_needed(const RingCell& cell) const {
+  [[nodiscard]] std::optional<Task> claim_task() RATOON_REQUIRES(mutex_);
+  [[nodiscard]] std::optional<Task> claim_piece_task() RATOON_REQUIRES(mutex_);
+  [[nodiscard]] std::optional<Task> claim_plan_task(std::size_t cells) RATOON_REQUIRES(mutex_);
+  // The following two functions unlock mutex_ while they work on the batch, and lock it again.
+  void run_task(Task task, Sample& sample) RATOON_REQUIRES(mutex_);
+  void finish_batch(RingCell& cell) RATOON_REQUIRES(mutex_);
+  void make_first_batch() RATOON_REQUIRES(mutex_);
+  [[nodiscard]] bool is_still_needed(const RingCell& cell) const RATOON_REQUIRES(mutex_) {
     return !is_stopped_ && cell.batch_maker->loader_plan() == loader_plan_;
   }
 
-  const LoaderInput input_;
+  const LoaderInput loader_input_;
   const PrefetchDepth depth_;
   const std::shared_ptr<BatchBodyPool> body_pool_;
   ExpectedRowShapes expected_shapes_;
   Sample caller_sample_;  // used by take() if there are no threads
 
-  std::mutex mutex_;
-  std::condition_variable task_available_;  // signals that there may be a task to claim
-  std::condition_variable batch_ready_;     // signals that the first batch may be made
-  // mutex_ guards all of the following members except threads_.
-  bool is_stopped_ = false;
-  std::shared_ptr<LoaderPlan> loader_plan_;
-  std::deque<std::shared_ptr<RingCell>> ring_;
-  std::uint64_t next_batch_index_ = 0;  // of the batch after the ring
-  bool is_planning_ = false;            // batches are planned one at a time, in order
-  std::uint64_t batches_planned_ = 0;   // batches of this loader_plan that were planned
-  std::uint64_t batches_made_ = 0;
+  Mutex mutex_;
+  ConditionVariable task_available_;  // signals that there may be a task to claim
+  ConditionVariable batch_ready_;     // signals that the first batch may be made
+  bool is_stopped_ RATOON_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<LoaderPlan> loader_plan_ RATOON_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<RingCell>> ring_ RATOON_GUARDED_BY(mutex_);
+  std::uint64_t next_batch_index_ RATOON_GUARDED_BY(mutex_) = 0;  // of the batch after the ring
+  bool is_planning_ RATOON_GUARDED_BY(mutex_) = false;  // batches are planned one at a time, in order
+  // How many batches of this loader_plan were planned, and how many were made.
+  std::uint64_t batches_planned_ RATOON_GUARDED_BY(mutex_) = 0;
+  std::uint64_t batches_made_ RATOON_GUARDED_BY(mutex_) = 0;
 
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;  // changed only by the constructor and the destructor
 };
 
 }  // namespace ratoon::data

@@ -36,7 +36,7 @@ void ColumnMaker::begin(BatchColumn& column, const Column& declared, std::option
   column.is_stacked_ = true;
   column.offsets_.clear();
   column.dimensions_.clear();
-  column.dimension_end_.clear();
+  column.dimension_ends_.clear();
   column.shape_.assign(1, rows);
   column.bytes_ = 0;
   if (!expected_shape_) return;
@@ -135,7 +135,7 @@ void ColumnMaker::set_type_and_shape(const std::vector<Field>& rows) {
   }
   for (const Field& row : rows) {
     column_->dimensions_.insert(column_->dimensions_.end(), row.shape.begin(), row.shape.end());
-    column_->dimension_end_.push_back(column_->dimensions_.size());
+    column_->dimension_ends_.push_back(column_->dimensions_.size());
   }
   expected_shape_.reset();
 }

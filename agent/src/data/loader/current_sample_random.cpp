@@ -8,7 +8,7 @@
 namespace ratoon {
 namespace {
 
-SampleRandom*& current() {
+SampleRandom*& thread_sample_random() {
   thread_local SampleRandom* random = nullptr;
   return random;
 }
@@ -16,7 +16,7 @@ SampleRandom*& current() {
 }  // namespace
 
 SampleRandom& current_sample_random() {
-  if (SampleRandom* const random = current(); random != nullptr) return *random;
+  if (SampleRandom* const random = thread_sample_random(); random != nullptr) return *random;
   throw Failure(
       static_cast<int>(ExitCode::kConfiguration),
       "current_sample_random() was called on a thread that reads no sample: call it in "
@@ -29,12 +29,12 @@ std::uint64_t read_random_key(std::uint64_t seed, std::string_view purpose, std:
   return sample_random_key(seed, "read " + std::string(purpose), source);
 }
 
-SampleRandomScope::SampleRandomScope(SampleRandom& random) : outer_(current()) {
-  current() = &random;
+SampleRandomScope::SampleRandomScope(SampleRandom& random) : previous_(thread_sample_random()) {
+  thread_sample_random() = &random;
 }
 
 SampleRandomScope::~SampleRandomScope() {
-  current() = outer_;
+  thread_sample_random() = previous_;
 }
 
 }  // namespace ratoon

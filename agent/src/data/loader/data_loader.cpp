@@ -105,23 +105,23 @@ void DataLoader::begin_where_the_stream_is(const StreamReader& plan) {
   auto loader_plan = std::make_shared<data::LoaderPlan>(
       data::LoaderPlan{.stream_reader = plan, .rank = rank_, .world_size = world_size_});
   for (std::uint32_t i = 0; i < plan.sources(); ++i) {
-    loader_plan->random_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
-    loader_plan->read_keys.push_back(read_random_key(plan.seed(), purpose_, plan.source_name(i)));
+    loader_plan->augmentation_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
+    loader_plan->sample_read_keys.push_back(read_random_key(plan.seed(), purpose_, plan.source_name(i)));
   }
   prefetcher_->set_loader_plan(loader_plan, stream_.batches());
   loader_plan_ = std::move(loader_plan);
-  next_ = stream_.batches();
+  next_batch_ = stream_.batches();
 }
 
 Batch DataLoader::next() {
   const StreamReader plan = stream_.reader();
-  const bool goes_on =
-      loader_plan_ != nullptr && loader_plan_->stream_reader.is_same_plan(plan) && stream_.batches() <= next_;
+  const bool goes_on = loader_plan_ != nullptr && loader_plan_->stream_reader.is_same_plan(plan) &&
+                       stream_.batches() <= next_batch_;
   if (!goes_on) begin_where_the_stream_is(plan);
   const data::WaitScope waits;
   try {
     Batch batch = prefetcher_->take();
-    ++next_;
+    ++next_batch_;
     return batch;
   } catch (const Failure&) {
     waits.on_failure(std::current_exception());

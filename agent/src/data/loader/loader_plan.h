@@ -36,9 +36,9 @@ struct LoaderPlan {
   StreamReader stream_reader;  // only the thread that plans uses it
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  std::vector<std::uint64_t> random_keys;  // of augmentations; one per source
-  std::vector<std::uint64_t> read_keys;    // of current_sample_random(); one per source
-  std::stop_source stop;                   // stop is requested when its batches are no longer needed
+  std::vector<std::uint64_t> augmentation_keys;  // of augmentations; one per source
+  std::vector<std::uint64_t> sample_read_keys;   // of current_sample_random(); one per source
+  std::stop_source stop;                         // stop is requested when its batches are no longer needed
 };
 
 }  // namespace ratoon::data

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMixtureBlockSlots = 65536;
 struct Mixture {
   std::uint64_t origin = 0;  // the first slot of its first block
   std::vector<std::uint32_t> weights;
-  std::vector<std::uint64_t> draws_before_origin;  // of each source, in the slots before `origin`
+  std::vector<std::uint64_t> draws_before_first_slot;  // of each source, in the slots before `origin`
 };
 
 class MixtureBlock {
@@ -54,7 +54,7 @@ class MixtureBlock {
 
  private:
   [[nodiscard]] std::uint64_t source_draws_before_block(std::size_t source) const {
-    return mixture_->draws_before_origin[source] + block_index_ * mixture_->weights[source];
+    return mixture_->draws_before_first_slot[source] + block_index_ * mixture_->weights[source];
   }
 
   std::shared_ptr<const Mixture> mixture_;

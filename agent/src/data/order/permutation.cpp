@@ -30,7 +30,7 @@ std::uint64_t ceil_square_root(std::uint64_t n) {
 
 // The result is the high word of the product of a hash and `radix`, so that all numbers below `radix` are
 // equally likely. The remainder of a division by `radix` would make small numbers more likely.
-std::uint64_t round_value(std::uint64_t half, std::uint64_t key, std::uint64_t radix) {
+std::uint64_t feistel_round(std::uint64_t half, std::uint64_t key, std::uint64_t radix) {
   return static_cast<std::uint64_t>((Uint128{splitmix64(half ^ key)} * radix) >> 64);
 }
 
@@ -56,9 +56,9 @@ std::uint64_t Permutation::forward(std::uint64_t x) const {
   std::uint64_t low = x % low_radix_;
   std::uint64_t high = x / low_radix_;
   for (std::size_t i = 0; i < static_cast<std::size_t>(rounds_); i += 2) {
-    low += round_value(high, round_keys_[i], low_radix_);
+    low += feistel_round(high, round_keys_[i], low_radix_);
     if (low >= low_radix_) low -= low_radix_;
-    high += round_value(low, round_keys_[i + 1], high_radix_);
+    high += feistel_round(low, round_keys_[i + 1], high_radix_);
     if (high >= high_radix_) high -= high_radix_;
   }
   return high * low_radix_ + low;
@@ -68,9 +68,9 @@ std::uint64_t Permutation::backward(std::uint64_t x) const {
   std::uint64_t low = x % low_radix_;
   std::uint64_t high = x / low_radix_;
   for (std::size_t i = static_cast<std::size_t>(rounds_); i != 0; i -= 2) {
-    const std::uint64_t from_high = round_value(low, round_keys_[i - 1], high_radix_);
+    const std::uint64_t from_high = feistel_round(low, round_keys_[i - 1], high_radix_);
     high = high >= from_high ? high - from_high : high + high_radix_ - from_high;
-    const std::uint64_t from_low = round_value(high, round_keys_[i - 2], low_radix_);
+    const std::uint64_t from_low = feistel_round(high, round_keys_[i - 2], low_radix_);
     low = low >= from_low ? low - from_low : low + low_radix_ - from_low;
   }
   return high * low_radix_ + low;
@@ -113,11 +113,11 @@ void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) con
     for (std::size_t i = 0; i < kParallelNumbers; ++i) place_of(done + i, low[i], high[i]);
     for (std::size_t round = 0; round < static_cast<std::size_t>(rounds_); round += 2) {
       for (std::size_t i = 0; i < kParallelNumbers; ++i) {
-        const std::uint64_t sum = low[i] + round_value(high[i], round_keys_[round], low_radix);
+        const std::uint64_t sum = low[i] + feistel_round(high[i], round_keys_[round], low_radix);
         low[i] = sum >= low_radix ? sum - low_radix : sum;
       }
       for (std::size_t i = 0; i < kParallelNumbers; ++i) {
-        const std::uint64_t sum = high[i] + round_value(low[i], round_keys_[round + 1], high_radix);
+        const std::uint64_t sum = high[i] + feistel_round(low[i], round_keys_[round + 1], high_radix);
         high[i] = sum >= high_radix ? sum - high_radix : sum;
       }
     }

@@ -70,7 +70,8 @@ ReplicaSubset::ReplicaSubset(const ReplicaSubsetOptions& options)
       start_(subset_start_of(options.rank, options)),
       size_(subset_size_of(options)) {
   if (options.shuffle_seed)
-    circle_.emplace(options.samples, permutation_key(*options.shuffle_seed, "ratoon replica subset 1", 0));
+    permutation_.emplace(options.samples,
+                         permutation_key(*options.shuffle_seed, "ratoon replica subset 1", 0));
 }
 
 std::uint64_t ReplicaSubset::operator[](std::uint64_t place) const {
@@ -79,7 +80,7 @@ std::uint64_t ReplicaSubset::operator[](std::uint64_t place) const {
                             ", the number of samples of rank " + std::to_string(options_.rank));
   }
   const std::uint64_t on_circle = (start_ + place) % options_.samples;
-  return circle_ ? (*circle_)(on_circle) : on_circle;
+  return permutation_ ? (*permutation_)(on_circle) : on_circle;
 }
 
 std::vector<std::uint64_t> ReplicaSubset::ids() const {

@@ -9,7 +9,7 @@ namespace ratoon {
 
 ConcatDataset::ConcatDataset(std::vector<std::shared_ptr<const Dataset>> parts)
     : parts_(std::move(parts)), columns_(data::common_columns(parts_)) {
-  for (std::uint64_t end = 0; const auto& part : parts_) ends_.push_back(end += part->size());
+  for (std::uint64_t end = 0; const auto& part : parts_) part_ends_.push_back(end += part->size());
 }
 
 std::shared_ptr<ConcatDataset> ConcatDataset::of(std::vector<std::shared_ptr<const Dataset>> parts) {
@@ -17,7 +17,8 @@ std::shared_ptr<ConcatDataset> ConcatDataset::of(std::vector<std::shared_ptr<con
 }
 
 std::size_t ConcatDataset::part_of(std::uint64_t id) const {
-  return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), id) - ends_.begin());
+  return static_cast<std::size_t>(std::upper_bound(part_ends_.begin(), part_ends_.end(), id) -
+                                  part_ends_.begin());
 }
 
 std::string ConcatDataset::digest() const {

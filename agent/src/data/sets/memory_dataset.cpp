@@ -23,11 +23,11 @@ std::uint64_t count_samples(const MemoryColumn& content) {
 
 }  // namespace
 
-MemoryDataset::MemoryDataset(std::vector<MemoryColumn> columns) : contents_(std::move(columns)) {
-  for (const MemoryColumn& content : contents_) columns_.push_back(content.column());
+MemoryDataset::MemoryDataset(std::vector<MemoryColumn> columns) : memory_columns_(std::move(columns)) {
+  for (const MemoryColumn& content : memory_columns_) columns_.push_back(content.column());
   data::check_columns(columns_);
-  size_ = count_samples(contents_.front());
-  for (const MemoryColumn& content : contents_) {
+  size_ = count_samples(memory_columns_.front());
+  for (const MemoryColumn& content : memory_columns_) {
     const std::uint64_t samples = count_samples(content);
     if (samples != size_) {
       throw std::invalid_argument("column '" + content.column().name + "' has " + std::to_string(samples) +
@@ -48,7 +48,7 @@ std::string MemoryDataset::digest() const {
   data::ContentDigest digest("memory-1");
   digest.add(columns_);
   digest.add(size_);
-  for (const MemoryColumn& content : contents_) digest.add(content.bytes());
+  for (const MemoryColumn& content : memory_columns_) digest.add(content.bytes());
   digest_ = digest.text();
   return digest_;
 }

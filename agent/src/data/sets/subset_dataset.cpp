@@ -9,12 +9,12 @@
 namespace ratoon {
 
 SubsetDataset::SubsetDataset(std::shared_ptr<const Dataset> all, std::span<const IdRange> ranges)
-    : all_(std::move(all)) {
+    : whole_dataset_(std::move(all)) {
   for (const IdRange& range : ranges) {
-    if (range.begin > range.end || range.end > all_->size()) {
+    if (range.begin > range.end || range.end > whole_dataset_->size()) {
       throw std::invalid_argument("the samples " + std::to_string(range.begin) + " to " +
                                   std::to_string(range.end) + " are not a part of the data set's " +
-                                  std::to_string(all_->size()) + " samples");
+                                  std::to_string(whole_dataset_->size()) + " samples");
     }
     if (range.begin == range.end) continue;
     const bool goes_on =
@@ -58,7 +58,7 @@ std::uint64_t SubsetDataset::id_in_all(std::uint64_t id) const {
 
 std::string SubsetDataset::digest() const {
   data::ContentDigest digest("subset-1");
-  digest.add(all_->digest());
+  digest.add(whole_dataset_->digest());
   digest.add(std::uint64_t{ranges_.size()});
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     digest.add(ranges_[i].first_in_all);
@@ -68,13 +68,13 @@ std::string SubsetDataset::digest() const {
 }
 
 void SubsetDataset::read(std::uint64_t id, Sample& into) const {
-  all_->read(id_in_all(id), into);
+  whole_dataset_->read(id_in_all(id), into);
   into.rename(id);
 }
 
 std::vector<std::uint64_t> SubsetDataset::shard_sizes() const {
   std::vector<std::uint64_t> shard_ends;
-  for (std::uint64_t end = 0; const std::uint64_t size : all_->shard_sizes())
+  for (std::uint64_t end = 0; const std::uint64_t size : whole_dataset_->shard_sizes())
     shard_ends.push_back(end += size);
   std::vector<std::uint64_t> sizes;
   if (shard_ends.empty()) return sizes;
@@ -98,11 +98,11 @@ std::vector<std::uint64_t> SubsetDataset::ids_in_all(std::span<const std::uint64
 }
 
 void SubsetDataset::expect(std::span<const std::uint64_t> ids) const {
-  all_->expect(ids_in_all(ids));
+  whole_dataset_->expect(ids_in_all(ids));
 }
 
 void SubsetDataset::expect_no_more(std::span<const std::uint64_t> ids) const {
-  all_->expect_no_more(ids_in_all(ids));
+  whole_dataset_->expect_no_more(ids_in_all(ids));
 }
 
 }  // namespace ratoon

@@ -28,8 +28,8 @@ struct DeviceReading {
   // The next two fields are the numbers of errors of the device's memory (ECC) since the driver was loaded.
   std::optional<std::uint64_t> corrected_errors{};
   std::optional<std::uint64_t> uncorrectable_errors{};
-  std::optional<bool> is_remap_pending{};  // a bad row of the memory will be replaced at the next reset
-  std::optional<bool> has_remap_failed{};  // a bad row of the memory could not be replaced
+  std::optional<bool> is_row_remap_pending{};  // a bad row of the memory will be replaced at the next reset
+  std::optional<bool> has_row_remap_failed{};  // a bad row of the memory could not be replaced
   std::optional<ClockSlowdown> slowdown{};
   bool is_lost = false;  // the driver no longer reaches the device
 

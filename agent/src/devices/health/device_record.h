@@ -25,7 +25,7 @@ class DeviceRecord {
 
  private:
   std::optional<DeviceReading> newest_reading_;
-  std::optional<std::uint64_t> uncorrectable_errors_at_first_;
+  std::optional<std::uint64_t> uncorrectable_errors_at_start_;
   std::optional<std::uint64_t> fatal_xid_;    // the first one
   std::optional<std::uint64_t> unclear_xid_;  // the first one
   std::map<std::uint64_t, std::uint64_t> xids_;

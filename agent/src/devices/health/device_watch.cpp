@@ -31,38 +31,39 @@ DeviceWatch::DeviceWatch(OpenDevice open, ReportFunction tell) {
   shared_->tell = std::move(tell);
   std::thread([shared = shared_] {
     if (DeviceWatch::open(*shared)) run_watch_loop(*shared);
-    const std::lock_guard lock(shared->mutex);
+    const MutexLock lock(shared->mutex);
     shared->has_ended = true;
     shared->changed.notify_all();
   }).detach();
 }
 
 DeviceWatch::~DeviceWatch() {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   shared_->is_ending = true;
   shared_->changed.notify_all();
 }
 
 std::string DeviceWatch::uuid() const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return shared_->uuid;
 }
 
 DeviceRecord DeviceWatch::record() const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return shared_->record;
 }
 
 DeviceFacts DeviceWatch::facts(Duration within) {
-  std::unique_lock lock(shared_->mutex);
+  MutexLock lock(shared_->mutex);
   const std::uint64_t own = ++shared_->readings_requested;
   shared_->changed.notify_all();
-  shared_->changed.wait_for(lock, within,
-                            [&] { return shared_->readings_served >= own || shared_->has_ended; });
+  shared_->changed.wait_for(lock, within, [&]() RATOON_REQUIRES(shared_->mutex) {
+    return shared_->readings_served >= own || shared_->has_ended;
+  });
   return shared_->record.facts();
 }
 
-bool DeviceWatch::open(Shared& shared) {
+bool DeviceWatch::open(SharedState& shared) {
   auto opened = shared.open();
   if (!opened) {
     if (opened.error().kind() != ErrorKind::kNotFound)
@@ -70,18 +71,18 @@ bool DeviceWatch::open(Shared& shared) {
     return false;
   }
   shared.source = *std::move(opened);
-  const std::lock_guard lock(shared.mutex);
+  const MutexLock lock(shared.mutex);
   shared.uuid = shared.source->uuid();
   return true;
 }
 
-void DeviceWatch::run_watch_loop(Shared& shared) {
+void DeviceWatch::run_watch_loop(SharedState& shared) {
   const SystemClock clock;
   Timestamp next = clock.now();
   for (;;) {
     bool is_asked = false;
     {
-      const std::lock_guard lock(shared.mutex);
+      const MutexLock lock(shared.mutex);
       if (shared.is_ending) return;
       is_asked = shared.readings_served < shared.readings_requested;
     }
@@ -93,10 +94,10 @@ void DeviceWatch::run_watch_loop(Shared& shared) {
   }
 }
 
-void DeviceWatch::read(Shared& shared) {
+void DeviceWatch::read(SharedState& shared) {
   std::uint64_t asked = 0;
   {
-    const std::lock_guard lock(shared.mutex);
+    const MutexLock lock(shared.mutex);
     asked = shared.readings_requested;
   }
   // Record earlier error events first. Their number is limited: a device may report events without end.
@@ -106,27 +107,28 @@ void DeviceWatch::read(Shared& shared) {
     record_xid(shared, *xid);
   }
   const DeviceReading reading = shared.source->read();
-  const std::lock_guard lock(shared.mutex);
+  const MutexLock lock(shared.mutex);
   shared.record.add_reading(reading);
   shared.readings_served = asked;
   shared.changed.notify_all();
 }
 
-void DeviceWatch::record_xid(Shared& shared, std::uint64_t xid) {
+void DeviceWatch::record_xid(SharedState& shared, std::uint64_t xid) {
   {
-    const std::lock_guard lock(shared.mutex);
+    const MutexLock lock(shared.mutex);
     if (!shared.record.record_xid(xid)) return;
   }
   shared.tell(describe_xid_event(shared.uuid, xid));
 }
 
-void DeviceWatch::wait_for_xid_or_request(Shared& shared, Timestamp until) {
+void DeviceWatch::wait_for_xid_or_request(SharedState& shared, Timestamp until) {
   const SystemClock clock;
   const Duration left = std::clamp<Duration>(until - clock.now(), Duration::zero(), kXidWaitMax);
-  std::unique_lock lock(shared.mutex);
+  MutexLock lock(shared.mutex);
   if (!shared.source->reports_xids()) {
-    shared.changed.wait_for(
-        lock, left, [&] { return shared.is_ending || shared.readings_served < shared.readings_requested; });
+    shared.changed.wait_for(lock, left, [&]() RATOON_REQUIRES(shared.mutex) {
+      return shared.is_ending || shared.readings_served < shared.readings_requested;
+    });
     return;
   }
   lock.unlock();

@@ -4,11 +4,9 @@
 // Thread contract: any thread may call any function.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include <ratoon/result.h>
@@ -17,6 +15,7 @@
 #include "agent/src/devices/health/device_record.h"
 #include "agent/src/devices/health/device_source.h"
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::devices {
 
@@ -39,27 +38,30 @@ class DeviceWatch {
   [[nodiscard]] DeviceFacts facts(Duration within);
 
  private:
-  struct Shared {
+  struct SharedState {
     OpenDevice open;
     ReportFunction tell;
     std::unique_ptr<DeviceSource> source;  // only the thread uses it, and the two functions above
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::string uuid;  // guarded by mutex, like the members below
-    DeviceRecord record;
-    std::uint64_t readings_requested = 0;  // the number of calls of facts()
-    std::uint64_t readings_served = 0;     // the calls of facts() before the newest reading began
-    bool is_ending = false;
-    bool has_ended = false;
+    Mutex mutex;
+    ConditionVariable changed;
+    // The thread writes uuid with the mutex locked. It reads uuid without the lock, because no other thread
+    // writes it; other threads read it with the mutex locked.
+    std::string uuid;
+    DeviceRecord record RATOON_GUARDED_BY(mutex);
+    // The number of calls of facts(), and how many of them came before the newest reading began.
+    std::uint64_t readings_requested RATOON_GUARDED_BY(mutex) = 0;
+    std::uint64_t readings_served RATOON_GUARDED_BY(mutex) = 0;
+    bool is_ending RATOON_GUARDED_BY(mutex) = false;
+    bool has_ended RATOON_GUARDED_BY(mutex) = false;
   };
 
-  [[nodiscard]] static bool open(Shared& shared);
-  static void run_watch_loop(Shared& shared);
-  static void read(Shared& shared);
-  static void record_xid(Shared& shared, std::uint64_t xid);
-  static void wait_for_xid_or_request(Shared& shared, Timestamp until);
+  [[nodiscard]] static bool open(SharedState& shared);
+  static void run_watch_loop(SharedState& shared);
+  static void read(SharedState& shared);
+  static void record_xid(SharedState& shared, std::uint64_t xid);
+  static void wait_for_xid_or_request(SharedState& shared, Timestamp until);
 
-  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  const std::shared_ptr<SharedState> shared_ = std::make_shared<SharedState>();
 };
 
 }  // namespace ratoon::devices

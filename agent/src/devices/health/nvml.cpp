@@ -7,7 +7,7 @@
 
 #include <dlfcn.h>
 
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::devices {
 namespace {
@@ -166,8 +166,8 @@ class NvmlDevice final : public DeviceSource {
     if (nvml_.remapped == nullptr ||
         !is_done(nvml_.remapped(device_, &corrected, &uncorrected, &is_pending, &has_failed)))
       return;
-    reading.is_remap_pending = is_pending != 0;
-    reading.has_remap_failed = has_failed != 0;
+    reading.is_row_remap_pending = is_pending != 0;
+    reading.has_row_remap_failed = has_failed != 0;
   }
 
   const NvmlLibrary nvml_;

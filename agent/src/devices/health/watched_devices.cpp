@@ -3,38 +3,38 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "agent/src/devices/health/device_watch.h"
 #include "agent/src/devices/health/nvml.h"
 #include "base/core/never_destroyed.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::devices {
 namespace {
 
-struct DeviceWatches {
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<DeviceWatch>> by_bus_id;  // guarded by mutex
+struct DeviceWatchRegistry {
+  Mutex mutex;
+  std::map<std::string, std::shared_ptr<DeviceWatch>> by_bus_id RATOON_GUARDED_BY(mutex);
 };
 
-DeviceWatches& device_watches() {
-  static const NeverDestroyed<DeviceWatches> all;
+DeviceWatchRegistry& device_watch_registry() {
+  static const NeverDestroyed<DeviceWatchRegistry> all;
   return *all;
 }
 
 std::vector<std::shared_ptr<DeviceWatch>> all_device_watches() {
-  const std::lock_guard lock(device_watches().mutex);
+  const MutexLock lock(device_watch_registry().mutex);
   std::vector<std::shared_ptr<DeviceWatch>> all;
-  for (const auto& [bus_id, watch] : device_watches().by_bus_id) all.push_back(watch);
+  for (const auto& [bus_id, watch] : device_watch_registry().by_bus_id) all.push_back(watch);
   return all;
 }
 
 }  // namespace
 
 void watch_device(const std::string& bus_id, const std::function<void(const std::string&)>& tell) {
-  const std::lock_guard lock(device_watches().mutex);
-  auto& watch = device_watches().by_bus_id[bus_id];
+  const MutexLock lock(device_watch_registry().mutex);
+  auto& watch = device_watch_registry().by_bus_id[bus_id];
   if (watch) return;
   watch = std::make_shared<DeviceWatch>([bus_id] { return open_nvml_device(kNvmlFile, bus_id); }, tell);
 }

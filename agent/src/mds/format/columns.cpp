@@ -35,7 +35,7 @@ Result<Columns> Columns::make(std::vector<std::string> names, const std::vector<
         {.name = std::move(names[i]), .type = encoding->type, .shape = encoding->shape});
     columns.encodings_.push_back(std::move(*encoding));
     columns.sizes_.push_back(size_bytes);
-    if (size_bytes == 0) columns.size_words_bytes_ += 4;
+    if (size_bytes == 0) columns.size_prefix_bytes_ += 4;
   }
   return columns;
 }

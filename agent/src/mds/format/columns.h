@@ -45,14 +45,14 @@ class Columns {
   std::vector<Encoding> encodings_;
   std::vector<std::uint32_t> sizes_;
   std::vector<Column> dataset_columns_;
-  std::uint64_t size_words_bytes_ = 0;  // of the sizes at the beginning of a sample
+  std::uint64_t size_prefix_bytes_ = 0;  // of the sizes at the beginning of a sample
 };
 
 template <class Take>
 bool Columns::for_each_value(std::span<const std::byte> sample, Take take) const {
-  if (sample.size() < size_words_bytes_) return false;
+  if (sample.size() < size_prefix_bytes_) return false;
   const std::byte* size_word = sample.data();
-  std::span<const std::byte> rest = sample.subspan(size_words_bytes_);
+  std::span<const std::byte> rest = sample.subspan(size_prefix_bytes_);
   for (std::size_t column = 0; column < sizes_.size(); ++column) {
     std::size_t size_bytes = sizes_[column];
     if (size_bytes == 0) {

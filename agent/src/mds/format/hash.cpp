@@ -74,13 +74,13 @@ const Algorithm* find_algorithm(std::string_view name) {
 
 }  // namespace
 
-std::optional<std::size_t> digest_digits(std::string_view algorithm) {
+std::optional<std::size_t> digest_digit_count(std::string_view algorithm) {
   const Algorithm* const known = find_algorithm(algorithm);
   if (known == nullptr) return std::nullopt;
   return known->digits;
 }
 
-Error unknown_hash(std::string_view algorithm) {
+Error unknown_hash_error(std::string_view algorithm) {
   return Error(ErrorKind::kInvalid,
                "the hash '" + std::string(algorithm.substr(0, 80)) +
                    "' is unknown; expected one of: " + join(kAlgorithms, ", ", &Algorithm::name));
@@ -88,7 +88,7 @@ Error unknown_hash(std::string_view algorithm) {
 
 Result<std::string> hash_of(std::string_view algorithm, Bytes bytes) {
   const Algorithm* const known = find_algorithm(algorithm);
-  if (known == nullptr) return unknown_hash(algorithm);
+  if (known == nullptr) return unknown_hash_error(algorithm);
   if (known->compute != nullptr) return known->compute(bytes);
   const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> method(EVP_MD_fetch(nullptr, known->openssl, nullptr),
                                                                &EVP_MD_free);

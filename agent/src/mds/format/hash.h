@@ -20,10 +20,10 @@ struct FileHash {
 
 // Returns the number of hexadecimal digits of the digest, or nothing for an unknown name. Hashes whose digest
 // length the caller chooses (shake_128, shake_256) are not supported, as in MosaicML Streaming.
-[[nodiscard]] std::optional<std::size_t> digest_digits(std::string_view algorithm);
+[[nodiscard]] std::optional<std::size_t> digest_digit_count(std::string_view algorithm);
 
 // Makes the error that a hash name is unknown: "the hash 'x' is unknown; expected one of: ...".
-[[nodiscard]] Error unknown_hash(std::string_view algorithm);
+[[nodiscard]] Error unknown_hash_error(std::string_view algorithm);
 
 [[nodiscard]] Result<std::string> hash_of(std::string_view algorithm, std::span<const std::byte> bytes);
 

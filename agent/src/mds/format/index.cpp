@@ -35,8 +35,8 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
   std::sort(file.hashes.begin(), file.hashes.end(),
             [](const FileHash& a, const FileHash& b) { return a.algorithm < b.algorithm; });
   for (const FileHash& hash : file.hashes) {
-    const auto digits = digest_digits(hash.algorithm);
-    if (!digits) return unknown_hash(hash.algorithm);
+    const auto digits = digest_digit_count(hash.algorithm);
+    if (!digits) return unknown_hash_error(hash.algorithm);
     const bool is_hex = hash.digest.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (hash.digest.size() != *digits || !is_hex) {
       return invalid_index_error("the " + hash.algorithm + " of " + file.basename + " is '" + hash.digest +

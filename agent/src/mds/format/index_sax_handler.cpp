@@ -60,7 +60,7 @@ bool IndexSaxHandler::record_error(const Error& error) {
 
 bool IndexSaxHandler::report_unexpected(At at, std::string_view found) {
   const std::string where =
-      open_levels_.size() > 1 && has_shards_ ? "shard " + std::to_string(shards_) + ": " : "";
+      open_levels_.size() > 1 && has_shards_ ? "shard " + std::to_string(shard_count_) + ": " : "";
   return record_error(Error(ErrorKind::kInvalid, where + "there is " + quoted(found) + " in '" + name_of(at) +
                                                      "', which is not allowed there"));
 }
@@ -133,8 +133,8 @@ bool IndexSaxHandler::end_object() {
   if (at == At::kOther) return --unknown_key_depth_ > 0 || close_level();
   if (at == At::kShard) {
     if (const auto taken = handlers_.take_shard(shard_); !taken)
-      return record_error(taken.error().with_context("shard " + std::to_string(shards_)));
-    ++shards_;
+      return record_error(taken.error().with_context("shard " + std::to_string(shard_count_)));
+    ++shard_count_;
   }
   if (at == At::kIndex) {
     if (!has_shards_) return record_error(Error(ErrorKind::kInvalid, "the index has no list 'shards'"));

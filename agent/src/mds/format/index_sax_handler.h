@@ -103,7 +103,7 @@ class IndexSaxHandler {
   std::size_t unknown_key_depth_ = 0;  // below an unknown key
   UncheckedShard shard_;
   bool is_in_zip_data_ = false;
-  std::uint64_t shards_ = 0;
+  std::uint64_t shard_count_ = 0;
   bool has_shards_ = false;
   std::optional<std::uint64_t> version_;
   std::optional<Error> problem_;

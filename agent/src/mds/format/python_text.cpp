@@ -45,13 +45,13 @@ void append_json(std::string& out, const json& value) {
 
 }  // namespace
 
-std::string python_json(const json& value) {
+std::string format_python_json(const json& value) {
   std::string out;
   append_json(out, value);
   return out;
 }
 
-std::string python_float(double value) {
+std::string format_python_float(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::array<char, 400> text{};

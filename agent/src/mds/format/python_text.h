@@ -10,9 +10,9 @@ namespace ratoon::mds {
 
 // Returns the same text as Python's json.dumps(value, sort_keys=True): the separators are ", " and ": ", and
 // characters outside of ASCII are escaped.
-[[nodiscard]] std::string python_json(const nlohmann::json& value);
+[[nodiscard]] std::string format_python_json(const nlohmann::json& value);
 
 // Returns the same text as Python's repr() of a float: the shortest text that reads back as the same number.
-[[nodiscard]] std::string python_float(double value);
+[[nodiscard]] std::string format_python_float(double value);
 
 }  // namespace ratoon::mds

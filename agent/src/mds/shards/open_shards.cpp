@@ -24,7 +24,7 @@ Result<ShardBytes> OpenShards::find_or_open(std::size_t shard, std::uint64_t pin
                                             const std::function<Result<ShardBytes>()>& open,
                                             const std::stop_token& stop) {
   while (true) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (auto found = find(shard)) return std::move(*found);
     const auto at = openings_.find(shard);
     if (at == openings_.end()) {
@@ -47,12 +47,12 @@ Result<ShardBytes> OpenShards::open_shard(std::size_t shard, bool needs_room,
                                           const std::function<Result<ShardBytes>()>& open) {
   try {
     if (needs_room) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       close_shards_over_limits();
     }
     auto opened = open();
     if (opened) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       add_open_shard(shard, *opened);
     }
     end_opening(shard, opened ? std::nullopt : std::optional(opened.error()));
@@ -67,7 +67,7 @@ Result<ShardBytes> OpenShards::open_shard(std::size_t shard, bool needs_room,
 // other thread succeeded, but the shard has been closed since then, the waiting thread opens the shard again.
 void OpenShards::end_opening(std::size_t shard, std::optional<Error> error) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto at = openings_.find(shard);
     at->second->is_finished = true;
     at->second->error = std::move(error);
@@ -151,7 +151,7 @@ void OpenShards::drop_from_clock_ring(std::size_t at) {
 }
 
 void OpenShards::close(std::size_t shard) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto at = std::ranges::find(clock_ring_, shard);
   if (at != clock_ring_.end() && try_close(shard))
     drop_from_clock_ring(static_cast<std::size_t>(at - clock_ring_.begin()));
@@ -168,13 +168,13 @@ bool OpenShards::try_close(std::size_t shard) {
 }
 
 bool OpenShards::is_open_or_opening(std::size_t shard) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return openings_.contains(shard) ||
          (slots_[shard].open_bit_and_readers.load(std::memory_order_relaxed) & kOpenBit) != 0;
 }
 
 std::size_t OpenShards::count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return clock_ring_.size();
 }
 

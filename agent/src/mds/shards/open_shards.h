@@ -9,14 +9,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -26,6 +24,7 @@
 #include <ratoon/result.h>
 
 #include "agent/src/mds/shards/shard_bytes.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::mds {
 
@@ -75,7 +74,7 @@ class OpenShards {
   };
   static constexpr std::uint32_t kOpenBit = 1U << 31;
 
-  struct Opening {
+  struct Opening {  // mutex_ guards the members, which an annotation here cannot express
     explicit Opening(std::uint64_t pinned_bytes) : reserved_bytes(pinned_bytes) {}
     bool is_finished = false;
     std::uint64_t reserved_bytes;  // part of pinned_bytes_ until the shard is open
@@ -86,26 +85,27 @@ class OpenShards {
   [[nodiscard]] Result<ShardBytes> open_shard(std::size_t shard, bool needs_room,
                                               const std::function<Result<ShardBytes>()>& open);
   void end_opening(std::size_t shard, std::optional<Error> error) noexcept;
-  // The caller of each of the following functions must hold mutex_.
-  void add_open_shard(std::size_t shard, const ShardBytes& bytes);
-  void close_shards_over_limits();
-  void close_unexpected_shards(std::vector<std::uint64_t>& uses);
-  void close_latest_needed_shards(const std::vector<std::uint64_t>& uses);
-  bool try_close(std::size_t shard);
-  void drop_from_clock_ring(std::size_t at);
-  [[nodiscard]] bool exceeds_limits() const;
+  void add_open_shard(std::size_t shard, const ShardBytes& bytes) RATOON_REQUIRES(mutex_);
+  void close_shards_over_limits() RATOON_REQUIRES(mutex_);
+  void close_unexpected_shards(std::vector<std::uint64_t>& uses) RATOON_REQUIRES(mutex_);
+  void close_latest_needed_shards(const std::vector<std::uint64_t>& uses) RATOON_REQUIRES(mutex_);
+  bool try_close(std::size_t shard) RATOON_REQUIRES(mutex_);
+  void drop_from_clock_ring(std::size_t at) RATOON_REQUIRES(mutex_);
+  [[nodiscard]] bool exceeds_limits() const RATOON_REQUIRES(mutex_);
 
   const Limits limits_;
   const NextUses next_uses_;
   std::vector<Slot> slots_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any opening_ended_;
-  std::map<std::size_t, std::shared_ptr<Opening>> openings_;  // by shard, until its opening ends
-  std::vector<std::size_t> clock_ring_;  // the open shards, in the order of the clock's hand
-  std::size_t clock_hand_ = 0;
-  std::uint64_t memory_bytes_ = 0;
-  std::uint64_t pinned_bytes_ = 0;
+  mutable Mutex mutex_;
+  StoppableConditionVariable opening_ended_;
+  // By shard, until its opening ends.
+  std::map<std::size_t, std::shared_ptr<Opening>> openings_ RATOON_GUARDED_BY(mutex_);
+  // The open shards, in the order of the clock's hand.
+  std::vector<std::size_t> clock_ring_ RATOON_GUARDED_BY(mutex_);
+  std::size_t clock_hand_ RATOON_GUARDED_BY(mutex_) = 0;
+  std::uint64_t memory_bytes_ RATOON_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pinned_bytes_ RATOON_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ratoon::mds

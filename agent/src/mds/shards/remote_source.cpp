@@ -79,8 +79,8 @@ objects::CacheRequest RemoteSource::cache_request(const ShardInfo& shard) const 
   const auto verify = [&shard](std::span<const std::byte> bytes) {
     return check_hashes(shard.raw.hashes, bytes);
   };
-  objects::CacheRequest request =
-      objects::plain_cache_request(*store_, prefix_ + shard.raw.basename, "", shard.raw.size_bytes, verify);
+  objects::CacheRequest request = objects::unmodified_object_request(*store_, prefix_ + shard.raw.basename,
+                                                                     "", shard.raw.size_bytes, verify);
   request.key = object_cache_key(shard);
   if (shard.zip) {
     request.fill = [this, &shard](objects::FileSink& file, const std::stop_token& stop) {

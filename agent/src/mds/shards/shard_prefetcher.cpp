@@ -11,7 +11,7 @@ ShardPrefetcher::~ShardPrefetcher() {
 
 void ShardPrefetcher::request_shards(std::vector<std::size_t> shards) {
   if (threads_max_ == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   requested_shards_.assign(shards.begin(), shards.end());
   while (threads_.size() < std::min(threads_max_, requested_shards_.size()))
     threads_.emplace_back([this](const std::stop_token& stop) { run_worker(stop); });
@@ -19,15 +19,16 @@ void ShardPrefetcher::request_shards(std::vector<std::size_t> shards) {
 }
 
 bool ShardPrefetcher::is_idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return requested_shards_.empty();
 }
 
 void ShardPrefetcher::run_worker(const std::stop_token& stop) {
   while (true) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     // After a stop request, no further shard is opened.
-    if (!shards_requested_.wait(lock, stop, [&] { return !requested_shards_.empty(); }) ||
+    if (!shards_requested_.wait(lock, stop,
+                                [this]() RATOON_REQUIRES(mutex_) { return !requested_shards_.empty(); }) ||
         stop.stop_requested())
       return;
     const std::size_t shard = requested_shards_.front();

@@ -6,15 +6,15 @@
 // until they end.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <vector>
+
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::mds {
 
@@ -42,10 +42,10 @@ class ShardPrefetcher {
 
   const std::size_t threads_max_;
   const OpenFunction open_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any shards_requested_;
-  std::deque<std::size_t> requested_shards_;
-  std::vector<std::jthread> threads_;
+  mutable Mutex mutex_;
+  StoppableConditionVariable shards_requested_;
+  std::deque<std::size_t> requested_shards_ RATOON_GUARDED_BY(mutex_);
+  std::vector<std::jthread> threads_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::mds

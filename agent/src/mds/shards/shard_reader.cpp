@@ -24,7 +24,7 @@ ShardReader::ShardReader(DatasetFolders folders)
       prefetch_count_max_(std::min(kPrefetchShardsMax, folders.limits.count_max / 2 + 1)),
       open_shards_(index_.shards.size(), folders.limits,
                    [this](std::span<const std::size_t> shards) {
-                     const std::lock_guard lock(mutex_);
+                     const MutexLock lock(mutex_);
                      return upcoming_shards_.next_uses(shards);
                    }),
       prefetcher_(folders.fetch_threads, [this](std::size_t shard, const std::stop_token& stop) {
@@ -59,12 +59,12 @@ std::vector<std::size_t> ShardReader::slow_shards_of(std::span<const std::uint64
 }
 
 std::vector<std::size_t> ShardReader::expected_shards() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return upcoming_shards_.shards();
 }
 
 bool ShardReader::is_expected(std::size_t shard) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return upcoming_shards_.next_uses(std::span(&shard, 1)).front() != UpcomingShards::kNeverUsed;
 }
 
@@ -79,9 +79,9 @@ std::vector<objects::CacheKey> ShardReader::expected_cache_keys() const {
 void ShardReader::expect(std::span<const std::uint64_t> ids) {
   const std::vector<std::size_t> shards = slow_shards_of(ids);
   if (shards.empty()) return;
-  const std::lock_guard changing(expectations_mutex_);
+  const MutexLock changing(expectations_mutex_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     upcoming_shards_.expect(shards);
   }
   const bool are_all_coming = std::all_of(shards.begin(), shards.end(), [&](std::size_t shard) {
@@ -93,10 +93,10 @@ void ShardReader::expect(std::span<const std::uint64_t> ids) {
 void ShardReader::expect_no_more(std::span<const std::uint64_t> ids) {
   const std::vector<std::size_t> shards = slow_shards_of(ids);
   if (shards.empty()) return;
-  const std::lock_guard changing(expectations_mutex_);
+  const MutexLock changing(expectations_mutex_);
   std::vector<std::uint64_t> uses;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     upcoming_shards_.expect_no_more(shards);
     uses = upcoming_shards_.next_uses(shards);
   }
@@ -109,7 +109,6 @@ void ShardReader::expect_no_more(std::span<const std::uint64_t> ids) {
   if (has_more_to_prefetch_ || !prefetcher_.is_idle()) prefetch_expected_shards();
 }
 
-// The caller of each of the following functions must hold expectations_mutex_.
 void ShardReader::prefetch_expected_shards() {
   std::vector<std::size_t> next = expected_shards();
   std::vector<ShardCost> costs;

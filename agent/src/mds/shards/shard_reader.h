@@ -8,7 +8,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "agent/src/mds/shards/shard_prefetcher.h"
 #include "agent/src/mds/shards/shard_table.h"
 #include "agent/src/mds/upcoming_shards.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::mds {
 
@@ -49,7 +49,7 @@ class ShardReader {
   [[nodiscard]] bool is_expected(std::size_t shard) const;
   // Returns the cache keys of the shards that are expected to be read, in the order in which they are needed.
   [[nodiscard]] std::vector<objects::CacheKey> expected_cache_keys() const;
-  void prefetch_expected_shards();
+  void prefetch_expected_shards() RATOON_REQUIRES(expectations_mutex_);
 
   const Index index_;
   const std::vector<std::unique_ptr<ShardSource>> sources_;
@@ -59,10 +59,11 @@ class ShardReader {
 
   // A thread holds expectations_mutex_ while it changes the list of expected shards. A thread that needs
   // several mutexes must lock expectations_mutex_ first.
-  std::mutex expectations_mutex_;
-  bool has_more_to_prefetch_ = false;  // more shards are expected than fit; guarded by expectations_mutex_
-  mutable std::mutex mutex_;           // taken last, and held briefly
-  UpcomingShards upcoming_shards_;     // guarded by mutex_
+  Mutex expectations_mutex_;
+  // More shards are expected than fit.
+  bool has_more_to_prefetch_ RATOON_GUARDED_BY(expectations_mutex_) = false;
+  mutable Mutex mutex_;  // taken last, and held briefly
+  UpcomingShards upcoming_shards_ RATOON_GUARDED_BY(mutex_);
   OpenShards open_shards_;
   ShardPrefetcher prefetcher_;  // the last member: its threads use all of the above
 };

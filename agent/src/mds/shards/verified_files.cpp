@@ -35,9 +35,10 @@ Result<void> VerifiedFiles::check(const FileIdentity& file, std::span<const File
                                   std::span<const std::byte> bytes) {
   if (expected.empty()) return {};
   {
-    const std::lock_guard lock(mutex_);
-    const auto known = verified_.find(text_of(expected));
-    if (known != verified_.end() && std::ranges::find(known->second, file) != known->second.end()) return {};
+    const MutexLock lock(mutex_);
+    const auto known = files_by_hashes_.find(text_of(expected));
+    if (known != files_by_hashes_.end() && std::ranges::find(known->second, file) != known->second.end())
+      return {};
   }
   const bool was_settled = has_stable_file_times(file);
   if (const auto sound = check_hashes(expected, bytes); !sound) return sound;
@@ -47,17 +48,17 @@ Result<void> VerifiedFiles::check(const FileIdentity& file, std::span<const File
 
 void VerifiedFiles::record_verified(const FileIdentity& file, std::span<const FileHash> passed) {
   if (passed.empty()) return;  // check() accepts a file without hashes anyway
-  const std::lock_guard lock(mutex_);
-  auto& files = verified_[text_of(passed)];
+  const MutexLock lock(mutex_);
+  auto& files = files_by_hashes_[text_of(passed)];
   if (std::ranges::find(files, file) != files.end()) return;
   files.push_back(file);
   if (files.size() > kFilesOfAContentMax) files.pop_front();
 }
 
 std::size_t VerifiedFiles::count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t files = 0;
-  for (const auto& [hashes, of_content] : verified_) files += of_content.size();
+  for (const auto& [hashes, of_content] : files_by_hashes_) files += of_content.size();
   return files;
 }
 

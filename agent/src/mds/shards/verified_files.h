@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 
@@ -13,6 +12,7 @@
 
 #include "agent/src/mds/format/hash.h"
 #include "agent/src/mds/shards/shard_bytes.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::mds {
 
@@ -36,9 +36,9 @@ class VerifiedFiles {
   // Limits the files of the same content: a cache that fetches a shard again makes a new file each time.
   static constexpr std::size_t kFilesOfAContentMax = 4;
 
-  mutable std::mutex mutex_;
-  // The newest files that passed the same hashes, by the text of these hashes; guarded by mutex_.
-  std::map<std::string, std::deque<FileIdentity>> verified_;
+  mutable Mutex mutex_;
+  // The newest files that passed the same hashes, by the text of these hashes.
+  std::map<std::string, std::deque<FileIdentity>> files_by_hashes_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::mds

@@ -35,7 +35,7 @@ Result<UniqueFd> open_beneath(int folder, const std::string& name, int flags, co
 }
 
 // Lets all users who may change the folder use our file in it.
-void share_like_folder(int folder, int file) {
+void copy_folder_permissions(int folder, int file) {
   struct stat of_folder{};
   struct stat of_file{};
   if (::fstat(folder, &of_folder) != 0 || ::fstat(file, &of_file) != 0) return;
@@ -44,7 +44,7 @@ void share_like_folder(int folder, int file) {
   if ((of_file.st_mode & 0777) != mode) static_cast<void>(::fchmod(file, mode));
 }
 
-struct CloseDirectory {
+struct DirectoryCloser {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
@@ -106,7 +106,7 @@ Result<CacheFolder::OpenResult> CacheFolder::try_lock() const {
   // It belongs to a user who does not share it. Without the lock, the cache may exceed its limit.
   if (!lock && lock.error().kind() == ErrorKind::kPermissionDenied)
     return OpenResult{.outcome = OpenOutcome::kOpen};
-  if (lock && lock->fd.is_open()) share_like_folder(fd_.get(), lock->fd.get());
+  if (lock && lock->fd.is_open()) copy_folder_permissions(fd_.get(), lock->fd.get());
   return lock;
 }
 
@@ -114,7 +114,7 @@ Result<CacheFolder::Contents> CacheFolder::scan(const std::string& own_part) con
   // Opens the folder again for listing, because listing moves the read position of the descriptor.
   UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening the cache " + path_.string());
-  const std::unique_ptr<DIR, CloseDirectory> folder(::fdopendir(fd.get()));
+  const std::unique_ptr<DIR, DirectoryCloser> folder(::fdopendir(fd.get()));
   if (!folder) return system_error(errno, "listing the cache " + path_.string());
   static_cast<void>(fd.release());
 

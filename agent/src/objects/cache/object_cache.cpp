@@ -13,8 +13,8 @@
 #include "agent/src/objects/cache/cache_usage.h"
 #include "agent/src/objects/object_key.h"
 #include "base/core/log.h"
-#include "base/core/pause.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::objects {
 namespace {
@@ -79,9 +79,9 @@ class MappedFile {
 
 }  // namespace
 
-CacheRequest plain_cache_request(ObjectStore& store, std::string key, std::string version,
-                                 std::uint64_t size_bytes,
-                                 std::function<Result<void>(std::span<const std::byte>)> verify) {
+CacheRequest unmodified_object_request(ObjectStore& store, std::string key, std::string version,
+                                       std::uint64_t size_bytes,
+                                       std::function<Result<void>(std::span<const std::byte>)> verify) {
   CacheKey cache_key{join_uri(store.uri(), key), std::move(version)};
   auto fill = [&store, key = std::move(key)](FileSink& file, const std::stop_token& stop) -> Result<void> {
     auto got = store.get(key, file, {.stop = stop});
@@ -124,7 +124,7 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
     auto whole = open_cached(request, name);
     if (!whole) return whole.error();
     if (whole->outcome == OpenOutcome::kOpen) {
-      if (!fetched.is_open()) ++found_;
+      if (!fetched.is_open()) ++hits_;
       return CachedFile(std::move(whole->fd), whole->size_bytes, folder_.shown(name));
     }
     if (whole->outcome == OpenOutcome::kMissing) {
@@ -282,7 +282,7 @@ Result<void> ObjectCache::evict_if_unused(const CachedObject& object, std::uint6
 // that this process will open next.
 Result<void> ObjectCache::evict_oldest(std::uint64_t& held, std::uint64_t allowed) {
   const auto next_uses = next_uses_by_name();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (held > allowed && !eviction_queue_.empty()) {
     const CachedObject object = std::move(eviction_queue_.front());
     eviction_queue_.pop_front();
@@ -304,7 +304,7 @@ Result<void> ObjectCache::scan_and_evict(const std::string& part, std::uint64_t&
     if (const auto next = next_uses.find(object.name); next != next_uses.end())
       object.next_use = next->second;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   eviction_queue_.clear();
   for (const std::size_t i : eviction_order(contents->objects)) {
     CachedObject& object = contents->objects[i];
@@ -344,14 +344,14 @@ Error ObjectCache::no_space_error(const CacheRequest& request) const {
 }
 
 void ObjectCache::set_next_uses(NextUsesFunction next) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   next_uses_ = std::move(next);
 }
 
 std::map<std::string, std::uint64_t> ObjectCache::next_uses_by_name() {
   NextUsesFunction future;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     future = next_uses_;
   }
   std::map<std::string, std::uint64_t> uses;

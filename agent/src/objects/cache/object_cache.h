@@ -4,7 +4,7 @@
 //
 //   auto cache = ObjectCache::open({.folder = "/scratch/shards", .bytes_max = 200'000'000'000});
 //   if (!cache) return cache.error();
-//   auto shard = (*cache)->get(plain_cache_request(*store, "shard.00007.mds", digest, size, check_hashes));
+//   auto shard = (*cache)->get(unmodified_object_request(*store, "a/7.mds", digest, size, check_hashes));
 //   if (!shard) return shard.error();
 //   map(shard->fd(), shard->size_bytes());  // stays in the cache as long as `shard` lives
 //
@@ -20,7 +20,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -33,6 +32,7 @@
 #include "agent/src/objects/object_store.h"
 #include "agent/src/objects/sinks.h"
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::objects {
@@ -74,7 +74,7 @@ struct CacheRequest {
 
 // Makes a request that stores an object in the cache as it is, without decompressing it. The store must
 // outlive the CacheRequest.
-[[nodiscard]] CacheRequest plain_cache_request(
+[[nodiscard]] CacheRequest unmodified_object_request(
     ObjectStore& store, std::string key, std::string version, std::uint64_t size_bytes,
     std::function<Result<void>(std::span<const std::byte>)> verify = {});
 
@@ -105,7 +105,7 @@ class ObjectCache {
     std::uint64_t folder_scans = 0;  // scans of the whole folder
   };
   [[nodiscard]] Counts counts() const {
-    return {found_.load(), fetched_.load(), evicted_.load(), folder_scans_.load()};
+    return {hits_.load(), fetched_.load(), evicted_.load(), folder_scans_.load()};
   }
   [[nodiscard]] const CacheOptions& options() const { return options_; }
 
@@ -140,11 +140,11 @@ class ObjectCache {
 
   const CacheOptions options_;
   const CacheFolder folder_;
-  std::mutex mutex_;
-  NextUsesFunction next_uses_;  // guarded by mutex_
-  std::deque<CachedObject>
-      eviction_queue_;  // result of the last scan, next to evict in front; guarded by mutex_
-  std::atomic<std::uint64_t> found_{0};
+  Mutex mutex_;
+  NextUsesFunction next_uses_ RATOON_GUARDED_BY(mutex_);
+  // The result of the last scan: the object to evict next is in front.
+  std::deque<CachedObject> eviction_queue_ RATOON_GUARDED_BY(mutex_);
+  std::atomic<std::uint64_t> hits_{0};
   std::atomic<std::uint64_t> fetched_{0};
   std::atomic<std::uint64_t> evicted_{0};
   std::atomic<std::uint64_t> folder_scans_{0};

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "agent/src/objects/credentials/served_sources.h"
+#include "agent/src/objects/credentials/http_credential_sources.h"
 #include "agent/src/objects/credentials/static_sources.h"
 #include "agent/src/objects/credentials/sts.h"
 
@@ -47,8 +47,8 @@ std::unique_ptr<CredentialSource> make_credential_chain(
   return std::make_unique<CredentialChain>(std::move(sources));
 }
 
-std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependencies,
-                                                const StoreOptions& options) {
+std::unique_ptr<CredentialSource> make_default_credential_chain(const HttpDependencies& dependencies,
+                                                                const StoreOptions& options) {
   std::vector<std::unique_ptr<CredentialSource>> sources;
   // A profile that the program names is used before keys in the environment; a profile that AWS_PROFILE names
   // is used after them.

@@ -13,7 +13,7 @@ namespace ratoon::objects {
 [[nodiscard]] std::unique_ptr<CredentialSource> make_credential_chain(
     std::vector<std::unique_ptr<CredentialSource>> sources);
 
-[[nodiscard]] std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependencies,
-                                                              const StoreOptions& options);
+[[nodiscard]] std::unique_ptr<CredentialSource> make_default_credential_chain(
+    const HttpDependencies& dependencies, const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -9,10 +9,22 @@ namespace {
 // request to the store would cause a request to the source of the credentials.
 constexpr Duration kRefreshRetryPause = std::chrono::seconds(60);
 
+// Unlocks at the end of the block a mutex that the block has locked with try_lock() or lock().
+class RATOON_THREAD_SAFETY(scoped_lockable) UnlockAtEnd {
+ public:
+  explicit UnlockAtEnd(Mutex& mutex) RATOON_REQUIRES(mutex) : mutex_(mutex) {}
+  ~UnlockAtEnd() RATOON_THREAD_SAFETY(release_capability()) { mutex_.unlock(); }
+  UnlockAtEnd(const UnlockAtEnd&) = delete;
+  UnlockAtEnd& operator=(const UnlockAtEnd&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
 }  // namespace
 
 std::optional<Credentials> CredentialCache::cached_if_fresh() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!cached_) return std::nullopt;
   const Freshness freshness = freshness_of(*cached_, fetched_at_, clock_->wall_now());
   if (freshness == Freshness::kExpired) return std::nullopt;
@@ -22,23 +34,23 @@ std::optional<Credentials> CredentialCache::cached_if_fresh() {
 
 Result<Credentials> CredentialCache::current(const std::stop_token& stop) {
   if (auto good = cached_if_fresh()) return *std::move(good);
-  std::unique_lock fetching(fetch_mutex_, std::try_to_lock);
-  if (!fetching.owns_lock()) {
+  if (!fetch_mutex_.try_lock()) {
     {
       // Another thread refreshes the credentials. Use the cached credentials while they are valid.
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (cached_ && freshness_of(*cached_, fetched_at_, clock_->wall_now()) != Freshness::kExpired)
         return *cached_;
     }
-    fetching.lock();
+    fetch_mutex_.lock();
   }
+  const UnlockAtEnd unlock(fetch_mutex_);
   if (auto good = cached_if_fresh()) return *std::move(good);
   return fetch(stop);
 }
 
 Result<Credentials> CredentialCache::fetch(const std::stop_token& stop) {
   auto found = source_->fetch(stop);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const WallTime now = clock_->wall_now();
   if (found && *found && freshness_of(**found, now, now) != Freshness::kExpired) {
     cached_ = **found;
@@ -67,7 +79,7 @@ Result<Credentials> CredentialCache::fetch(const std::stop_token& stop) {
 }
 
 void CredentialCache::report_rejected(const Credentials& credentials) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (cached_ == credentials) cached_.reset();
 }
 

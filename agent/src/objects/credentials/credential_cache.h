@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
@@ -14,6 +13,7 @@
 
 #include "agent/src/objects/credentials/credential_source.h"
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::objects {
 
@@ -30,16 +30,16 @@ class CredentialCache {
 
  private:
   [[nodiscard]] std::optional<Credentials> cached_if_fresh();
-  [[nodiscard]] Result<Credentials> fetch(const std::stop_token& stop);
+  [[nodiscard]] Result<Credentials> fetch(const std::stop_token& stop) RATOON_REQUIRES(fetch_mutex_);
 
-  const std::unique_ptr<CredentialSource> source_;  // used with fetch_mutex_ held
+  const std::unique_ptr<CredentialSource> source_ RATOON_POINTEE_GUARDED_BY(fetch_mutex_);
   const std::shared_ptr<const Clock> clock_;
-  std::mutex fetch_mutex_;
+  Mutex fetch_mutex_;
 
-  std::mutex mutex_;
-  std::optional<Credentials> cached_;  // guarded by mutex_
-  WallTime fetched_at_;                // guarded by mutex_
-  Timestamp next_refresh_{};           // to replace credentials that are still valid; guarded by mutex_
+  Mutex mutex_;
+  std::optional<Credentials> cached_ RATOON_GUARDED_BY(mutex_);
+  WallTime fetched_at_ RATOON_GUARDED_BY(mutex_);
+  Timestamp next_refresh_ RATOON_GUARDED_BY(mutex_) = {};  // to replace credentials that are still valid
 };
 
 }  // namespace ratoon::objects

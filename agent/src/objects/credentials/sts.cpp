@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/src/objects/credentials/served_sources.h"
+#include "agent/src/objects/credentials/http_credential_sources.h"
 #include "agent/src/objects/credentials/static_sources.h"
 #include "agent/src/objects/remote/retry_loop.h"
 #include "agent/src/objects/s3/protocol/s3_address.h"

@@ -25,7 +25,7 @@ struct ContentRange {
 [[nodiscard]] std::string range_header(std::uint64_t begin, std::optional<std::uint64_t> end);
 
 // Parses a header value that is a number of bytes. Returns nothing if the text is not a number.
-[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view digits);
+[[nodiscard]] std::optional<std::uint64_t> parse_byte_count(std::string_view digits);
 
 // Returns true if two replies with this ETag have equal bytes. A weak ETag ("W/...") does not promise equal
 // bytes.

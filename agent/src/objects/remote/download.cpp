@@ -143,7 +143,7 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
           "the server returns whole objects only, but a part was requested; use a server that "
           "supports Range");
     }
-    return restart_download(head.headers, parse_bytes(head.headers.get("Content-Length")));
+    return restart_download(head.headers, parse_byte_count(head.headers.get("Content-Length")));
   }
   const auto range = parse_content_range(head.headers.get("Content-Range"));
   const std::uint64_t expected = first_byte() + delivered_bytes_;
@@ -214,13 +214,13 @@ std::optional<Error> find_web_page_error(const http::Headers& headers) {
 
 ObjectInfo object_info(std::string_view key, const http::Headers& headers) {
   return {.key = std::string(key),
-          .size_bytes = parse_bytes(headers.get("Content-Length")).value_or(0),
+          .size_bytes = parse_byte_count(headers.get("Content-Length")).value_or(0),
           .etag = std::string(headers.get("ETag"))};
 }
 
 Result<ObjectInfo> object_info_from_head(ObjectStore& store, std::string_view key,
                                          const http::Headers& headers, const std::stop_token& stop) {
-  if (parse_bytes(headers.get("Content-Length"))) return object_info(key, headers);
+  if (parse_byte_count(headers.get("Content-Length"))) return object_info(key, headers);
   MemorySink first_byte;
   auto got = store.get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
   if (got && got->size_bytes > 0) return got;

@@ -10,8 +10,8 @@
 
 #include <ratoon/counter_random.h>
 
-#include "base/core/pause.h"
 #include "base/core/read_file.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::objects {
 namespace {

@@ -25,8 +25,8 @@ OpenResult open_s3(const StoreUri& uri, const StoreOptions& options, const HttpD
   if (place.region.empty()) place.region = "us-east-1";
   std::unique_ptr<CredentialCache> credential_cache;
   if (!options.is_anonymous)
-    credential_cache =
-        std::make_unique<CredentialCache>(default_chain(dependencies, options), dependencies.clock);
+    credential_cache = std::make_unique<CredentialCache>(make_default_credential_chain(dependencies, options),
+                                                         dependencies.clock);
   auto client =
       S3Client::create(dependencies, std::move(place), std::move(credential_cache), timeouts_of(options));
   if (!client) return client.error().with_context("opening " + uri.shown);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "agent/src/objects/s3/protocol/s3_replies.h"
-#include "agent/src/objects/s3/s3_parts.h"
+#include "agent/src/objects/s3/s3_part_uploader.h"
 
 namespace ratoon::objects {
 

@@ -61,7 +61,7 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
                                         const std::stop_token& stop) {
   S3Address address;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     address = address_;
     attempt.region = location_.region;
   }
@@ -92,7 +92,7 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
 }
 
 bool S3Client::switch_region(const std::string& region, const Attempt& attempt) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (location_.region != attempt.region) return true;  // another thread changed it before
   if (region.empty() || region == location_.region) return false;
   S3Location place = location_;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +18,7 @@
 #include "agent/src/objects/remote/retry_loop.h"
 #include "agent/src/objects/s3/protocol/s3_address.h"
 #include "agent/src/objects/s3/protocol/sigv4.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::objects {
 
@@ -96,9 +96,9 @@ class S3Client {
   const HttpDependencies dependencies_;
   const std::unique_ptr<CredentialCache> credential_cache_;
   const RequestTimeouts timeouts_;
-  std::mutex mutex_;
-  S3Location location_;  // guarded by mutex_
-  S3Address address_;    // guarded by mutex_
+  Mutex mutex_;
+  S3Location location_ RATOON_GUARDED_BY(mutex_);
+  S3Address address_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::objects

@@ -7,7 +7,7 @@
 #include "agent/src/objects/s3/open_uploads.h"
 #include "agent/src/objects/s3/protocol/checksum_text.h"
 #include "agent/src/objects/s3/protocol/s3_replies.h"
-#include "agent/src/objects/s3/s3_parts.h"
+#include "agent/src/objects/s3/s3_part_uploader.h"
 #include "agent/src/objects/sources.h"
 #include "base/core/crc32c.h"
 
@@ -137,14 +137,15 @@ Result<void> UploadAttempt::abort_upload() {
 
 // Sends all parts and completes the upload. Returns false if the upload must be started again.
 Result<bool> UploadAttempt::send_and_complete() {
-  auto sent = S3Parts(writer_, id_, plan_, source_, options_).send();
+  auto sent = S3PartUploader(writer_, id_, plan_, source_, options_).send();
   if (!sent) return sent.error();
   if (!*sent) return false;
   const std::vector<StoredPart>& parts = **sent;
   crc32c_ = parts.front().crc32c;
   for (std::uint32_t i = 1; i < plan_.count; ++i)
     crc32c_ = crc32c_combine(crc32c_, parts[i].crc32c, plan_.bytes(i));
-  if (auto checked = check_source(options_.crc32c, crc32c_, writer_.uri()); !checked) return checked.error();
+  if (auto checked = check_source_crc32c(options_.crc32c, crc32c_, writer_.uri()); !checked)
+    return checked.error();
   return complete(parts);
 }
 

@@ -77,7 +77,7 @@ Result<UploadedObject> S3Store::upload(std::string_view key, ObjectSource& sourc
   if (auto read = source.read(0, bytes); !read) return read.error().with_context("writing " + writer.uri());
   const UploadedObject uploaded{.size_bytes = bytes.size(),
                                 .crc32c = crc32c(std::as_bytes(std::span(bytes)))};
-  if (auto checked = check_source(options.crc32c, uploaded.crc32c, writer.uri()); !checked)
+  if (auto checked = check_source_crc32c(options.crc32c, uploaded.crc32c, writer.uri()); !checked)
     return checked.error();
   if (auto put = writer.put(bytes, uploaded.crc32c, options.stop); !put) return put.error();
   if (options.progress) options.progress(bytes.size());

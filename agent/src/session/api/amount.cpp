@@ -45,7 +45,7 @@ std::size_t count_digits(std::string_view text) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
 }
 
-std::uint64_t number_in(std::string_view digits) {
+std::uint64_t parse_number(std::string_view digits) {
   std::uint64_t number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return number;
@@ -54,7 +54,7 @@ std::uint64_t number_in(std::string_view digits) {
 std::optional<Term> parse_next_term(std::string_view& rest) {
   const std::size_t whole = count_digits(rest);
   if (whole == 0 || whole > kWholeDigitsMax) return std::nullopt;
-  Term term{.millionths = number_in(rest.substr(0, whole)) * kMillion};
+  Term term{.millionths = parse_number(rest.substr(0, whole)) * kMillion};
   rest.remove_prefix(whole);
   if (rest.starts_with('.')) {
     rest.remove_prefix(1);
@@ -62,7 +62,7 @@ std::optional<Term> parse_next_term(std::string_view& rest) {
     if (places == 0 || places > kDecimalPlacesMax) return std::nullopt;
     std::string padded(rest.substr(0, places));
     padded.resize(kDecimalPlacesMax, '0');
-    term.millionths += number_in(padded);
+    term.millionths += parse_number(padded);
     term.has_fraction = true;
     rest.remove_prefix(places);
   }
@@ -107,7 +107,7 @@ std::optional<Amount> parse_terms(std::string_view text) {
   return Amount{.unit = unit, .period = reduce_fraction(term->millionths, kMillion)};
 }
 
-std::string decimal(std::uint64_t whole, std::uint64_t part, std::uint64_t parts) {
+std::string format_decimal(std::uint64_t whole, std::uint64_t part, std::uint64_t parts) {
   std::string text = std::to_string(whole);
   if (part == 0) return text;
   text += '.';
@@ -124,7 +124,7 @@ std::string text_of_time(std::uint64_t nanoseconds) {
     const bool is_last = unit.suffix == "s";
     const std::uint64_t rest = nanoseconds % unit.size;
     if (whole > 0 || (is_last && (rest > 0 || text.empty())))
-      text += decimal(whole, is_last ? rest : 0, unit.size) + std::string(unit.suffix);
+      text += format_decimal(whole, is_last ? rest : 0, unit.size) + std::string(unit.suffix);
     nanoseconds = rest;
   }
   return text;
@@ -151,7 +151,7 @@ std::string text_of(const Amount& amount) {
     // A period without a finite decimal form, such as a third of an epoch, is written as a fraction.
     if (kMillion % parts != 0)
       return std::to_string(count) + "/" + std::to_string(parts) + std::string(unit.suffix);
-    return decimal(count / parts, count % parts, parts) + std::string(unit.suffix);
+    return format_decimal(count / parts, count % parts, parts) + std::string(unit.suffix);
   }
   return {};
 }

@@ -49,9 +49,9 @@ void wait_for_staged_saves(checkpoint::Saver& saver, Duration at_most) {
 // connect_ledgers_to_metrics() before the /metrics endpoint serves `meters`.
 const metrics::Meters& connect_ledgers_to_metrics(metrics::Meters& meters,
                                                   const std::shared_ptr<session::TimeAccounts>& accounts) {
-  meters.time_ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
+  meters.time_ledger = [accounts] { return session::seconds_of(accounts->process_account()); };
   meters.run_time_ledger = [accounts] {
-    const auto run = accounts->of_run();
+    const auto run = accounts->run_ledger();
     return run ? session::seconds_of(run->account) : decltype(session::seconds_of({}))();
   };
   return meters;
@@ -169,12 +169,12 @@ Session::AttemptLoop::AttemptLoop(Options options, HowMany how_many)
                                        Logger(clock_, {.format = LogFormat::kText}))) {
   run_or_publish_refusal([this] {
     if (options_.overwrite && !has_coordinator()) locations_.move_old_checkpoints_away();
-    if (!options_.autoresume && options_.group.rank == 0) refuse_to_resume();
+    if (!options_.autoresume && options_.group.rank == 0) check_resume_allowed();
   });
-  link_->set_waiting_callback([accounts = accounts_] { accounts->wait_for_members(); });
+  link_->set_waiting_callback([accounts = accounts_] { accounts->note_waiting_for_members(); });
 }
 
-void Session::AttemptLoop::refuse_to_resume() {
+void Session::AttemptLoop::check_resume_allowed() {
   const auto why = locations_.find_resume_refusal();
   if (why && options_.group.size == 1) fail(ExitCode::kConfiguration, *why);
   if (why) link_->form_no_new_world(*why);
@@ -224,16 +224,16 @@ void Session::AttemptLoop::run(const std::function<void(Session&)>& function) {
                                        : ": to end the run early, call finish() and return");
     });
     const session::TerminateWatch unwinding([&]() -> std::optional<int> {
-      if (!session.thrown_) return std::nullopt;
-      return end_and_report(*session.engine_, session.thrown_);
+      if (!session.last_exception_) return std::nullopt;
+      return end_and_report(*session.engine_, session.last_exception_);
     });
     try {
       function(session);
-      session::leave_if_forked();
+      session::exit_if_forked();
       session.refuse_early_return();
       return complete(*session.engine_);
     } catch (...) {
-      session::leave_if_forked();
+      session::exit_if_forked();
       end(*session.engine_);
     }
   }
@@ -248,9 +248,9 @@ std::unique_ptr<Session::Engine> Session::AttemptLoop::wait_for_world() {
     const Timestamp asked = clock_.now();
     Assignment assignment;
     locations_.begin_waiting();
-    link_->pin_threads(numerics_->pinned_threads());
+    link_->set_thread_count(numerics_->thread_count_to_set());
     notices_.run_interruptible_wait(
-        *link_, [&] { assignment = session::join_world(*link_, locations_, unreadable_); });
+        *link_, [&] { assignment = session::join_world(*link_, locations_, unreadable_checkpoints_); });
     meters_.last_recovery.join = (clock_.now() - asked).count();
     if (auto engine = begin(assignment)) return engine;
   }
@@ -290,7 +290,7 @@ void Session::AttemptLoop::complete(Engine& engine) {
     return true;
   });
   engine.unpin_for_late_requests();
-  const session::Position& position = engine.position();
+  const session::ProcessReport& position = engine.position();
   const InventoryEntry& last = position.committed.value();  // finish() has committed it
   const CompletionRecord record{
       .attempt = position.attempt,
@@ -319,7 +319,7 @@ void Session::AttemptLoop::end(Engine& engine) {
     engine.end_with_exception();
   } catch (const CheckpointUnreadable& why) {
     session::say(std::string(why.what()) + "; an older checkpoint is requested");
-    unreadable_[why.id] = why.kind;
+    unreadable_checkpoints_[why.id] = why.kind;
     ++meters_.rejoins.checkpoint_unreadable;
     if (why.kind == ErrorKind::kCorrupted) quarantine_checkpoint(locations_, why);
   } catch (const Failure& why) {
@@ -379,13 +379,13 @@ int Session::AttemptLoop::report_incomplete(Engine& engine, const std::string& e
 }
 
 void Session::AttemptLoop::fail_if_still_unreadable() const {
-  if (unreadable_.empty()) return;
+  if (unreadable_checkpoints_.empty()) return;
   const auto found = locations_.inventory();
   if (!found) fail(session::exit_code_of(found.error()), found.error().message());
   if (found->complete.empty()) return;
   const auto id = checkpoint::id_of(found->complete.front());
-  const auto known = unreadable_.find(id);
-  if (known == unreadable_.end()) return;
+  const auto known = unreadable_checkpoints_.find(id);
+  if (known == unreadable_checkpoints_.end()) return;
   fail(known->second == ErrorKind::kIo ? ExitCode::kStorage : ExitCode::kCheckpointsBad,
        "the next start would choose this checkpoint again: repair the disk, or move " +
            locations_.home()->shown(checkpoint::manifest_path(id)) +

@@ -69,7 +69,7 @@ class Session::AttemptLoop {
  private:
   [[nodiscard]] std::unique_ptr<session::Link> open_link();
   // With --autoresume=false: throws a Failure if there is a checkpoint from which the run would resume.
-  void refuse_to_resume();
+  void check_resume_allowed();
   // Makes sure that no other job uses the same checkpoint locations, and creates the Saver, which writes
   // checkpoints.
   [[nodiscard]] checkpoint::Saver open_saver();
@@ -100,7 +100,7 @@ class Session::AttemptLoop {
   checkpoint::Saver saver_;
   const Engine::Dependencies dependencies_;
   const std::unique_ptr<metrics::Endpoint> endpoint_;
-  session::UnreadableCheckpoints unreadable_;
+  session::UnreadableCheckpoints unreadable_checkpoints_;
   std::uint64_t hand_over_count_ = 0;  // before the current attempt
   bool has_reported_options_ = false;
 };

@@ -232,15 +232,15 @@ ProcessPhase process_phase(Phase phase) {
 Session::PhaseScope::PhaseScope(Session& session, Phase phase)
     : session_(session),
       outer_(static_cast<int>(session.engine_->position().phase)),
-      exceptions_(std::uncaught_exceptions()) {
-  session_.engine_->enter_within_step(process_phase(phase));
+      uncaught_exceptions_(std::uncaught_exceptions()) {
+  session_.engine_->enter_phase_within_step(process_phase(phase));
 }
 
 // If an exception unwinds the stack, the attempt ends, so ~PhaseScope() does not end the phase. The time from
 // the exception to the attempt's end counts for the phase of the destroyed PhaseScope.
 Session::PhaseScope::~PhaseScope() {
-  if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
-    session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
+  if (std::uncaught_exceptions() == uncaught_exceptions_ && !is_unfinished_)
+    session_.engine_->enter_phase_within_step(static_cast<ProcessPhase>(outer_));
 }
 
 std::uint64_t Session::attempt() const {
@@ -265,7 +265,7 @@ std::uint64_t Session::steps_done() const {
 // The tail of an epoch is the part of a step that follows the last batch of the epoch. The program may
 // validate in the tail, so the tail has no time limit.
 void Session::begin_tail_of_epoch() {
-  engine_->enter_within_step(ProcessPhase::kValidate);
+  engine_->enter_phase_within_step(ProcessPhase::kValidate);
 }
 
 std::uint64_t Session::resumes_at() const {
@@ -305,7 +305,7 @@ void Session::check() const {
   } catch (...) {
     // Other threads of the program may also call check(). If check() throws on another thread, the program
     // must pass the exception to the training thread.
-    if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
+    if (std::this_thread::get_id() == training_thread_) last_exception_ = std::current_exception();
     throw;
   }
 }

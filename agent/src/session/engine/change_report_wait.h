@@ -27,7 +27,7 @@ class ChangeReportWait {
   // even if the signs disappear, because the report of a change may still arrive.
   void note(const ChangeSigns& signs) {
     signs_ = signs;
-    was_change_near_ = was_change_near_ || !signs.expected_change_reason.empty();
+    was_change_expected_ = was_change_expected_ || !signs.expected_change_reason.empty();
   }
   // Returns whether to report the wait: after ten seconds, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
@@ -37,9 +37,11 @@ class ChangeReportWait {
   [[nodiscard]] bool is_over(Timestamp now) const { return now - began_ >= patience(); }
   // Returns whether there is a coordinator that has not answered since the wait began.
   [[nodiscard]] bool was_coordinator_silent() const {
-    return signs_.coordinator_answered && *signs_.coordinator_answered < began_;
+    return signs_.coordinator_answered_at && *signs_.coordinator_answered_at < began_;
   }
-  [[nodiscard]] Duration patience() const { return was_change_near_ ? kTimeoutBeforeChange : kUsualTimeout; }
+  [[nodiscard]] Duration patience() const {
+    return was_change_expected_ ? kTimeoutBeforeChange : kUsualTimeout;
+  }
 
  private:
   static constexpr Duration kUsualTimeout = std::chrono::seconds(60);
@@ -50,7 +52,7 @@ class ChangeReportWait {
   Timestamp began_;
   Timestamp next_report_at_;
   ChangeSigns signs_;
-  bool was_change_near_ = false;
+  bool was_change_expected_ = false;
 };
 
 }  // namespace ratoon::session

@@ -47,14 +47,14 @@ Session::Engine::Engine(const Dependencies& dependencies, Assignment assignment)
   meters_.attempt = assignment_.attempt.value();
   meters_.world_size = assignment_.world_size;
   if (const auto& losses = assignment_.losses) {
-    meters_.run_losses.disruption = losses->disruption;
-    meters_.run_losses.application = losses->application;
-    meters_.run_losses.hung = losses->hung;
-    meters_.run_losses.are_counted = true;
+    meters_.lost_members.disruption = losses->disruption;
+    meters_.lost_members.application = losses->application;
+    meters_.lost_members.hung = losses->hung;
+    meters_.lost_members.are_counted = true;
   }
   locations_.begin_attempt(assignment_,
                            [this] { return link_.world_status() == session::WorldStatus::kGoOn; });
-  auto world = locations_.saving_world(assignment_);
+  auto world = locations_.save_context(assignment_);
   world.before_commit = [history = history_] {
     if (*history) (*history)->sync();
   };
@@ -69,7 +69,7 @@ Session::Engine::~Engine() {
 void Session::Engine::begin_wait() {
   phase_before_wait_ = position_.phase;
   data_wait_error_ = nullptr;
-  enter_within_step(ProcessPhase::kData);
+  enter_phase_within_step(ProcessPhase::kData);
 }
 
 void Session::Engine::track(std::string name, session::TrackedObjects::Save save,
@@ -99,7 +99,7 @@ void Session::Engine::end_reporting() {
   if (link_.is_hung()) accounts_->note_hang();
   accounts_->leave();
   reporting_.reset();
-  position_.is_winding_up = true;
+  position_.is_doing_final_work = true;
   position_.allowed.reset();
   link_.note_position(position_);
 }
@@ -139,16 +139,16 @@ void Session::Engine::enter(ProcessPhase phase) {
   accounts_->enter(phase, position_.step.value());
   phase_watch_.enter(phase, position_.step, now);
   note_saves_under_way();
-  position_.is_winding_up = schedule_ && schedule_->is_over();
+  position_.is_doing_final_work = schedule_ && schedule_->is_over();
   // A validation may read samples and add up over ranks for as long as it lasts.
   const bool may_be_in_validation = phase == ProcessPhase::kData || phase == ProcessPhase::kCollective;
   is_validating_ = phase == ProcessPhase::kValidate || (is_validating_ && may_be_in_validation);
-  const bool has_limit = !position_.is_winding_up && !is_validating_;
+  const bool has_limit = !position_.is_doing_final_work && !is_validating_;
   position_.allowed = has_limit ? phase_watch_.phase_time_limit() : std::nullopt;
   link_.note_position(position_);
 }
 
-void Session::Engine::enter_within_step(ProcessPhase phase) {
+void Session::Engine::enter_phase_within_step(ProcessPhase phase) {
   if (has_begun_) enter(phase);
 }
 
@@ -212,8 +212,8 @@ std::uint32_t Session::Engine::take_agreed_requests() {
   // If the program calls agree() in every step, its requests take effect one step later. This rule also
   // applies to one process, so that a request takes effect in the same step as with many processes.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
-                                         ? session::TakesEffect::kOneStepLater
-                                         : session::TakesEffect::kAtOnce);
+                                         ? session::EffectTime::kOneStepLater
+                                         : session::EffectTime::kAtOnce);
 }
 
 void Session::Engine::end_step() {
@@ -240,7 +240,8 @@ void Session::Engine::end_step() {
   schedule_->end_step(data(), now);
   end_epochs(samples_before);
   show_progress();
-  show_means(rank_means_.take_own());  // values that were reported after the sums still belong to this step
+  show_means(
+      rank_means_.take_own_means());  // values that were reported after the sums still belong to this step
   std::uint32_t agreed = take_agreed_requests();
   schedule_->apply_requests(agreed);
   if (is_at_end()) agreed |= requests_.end_run(agreed);
@@ -248,9 +249,9 @@ void Session::Engine::end_step() {
     reporting_->end_step(schedule_->position());
     position_.outlook = reporting_->outlook(schedule_->position());
   }
-  is_finished_ = (agreed & session::control::kFinish) != 0;
-  if (is_finished_) store_finish_reason(requests_.due().finish);
-  if (is_finished_ && is_rank_0()) report_finished();
+  was_end_agreed_ = (agreed & session::control::kFinish) != 0;
+  if (was_end_agreed_) store_finish_reason(requests_.due().finish);
+  if (was_end_agreed_ && is_rank_0()) report_finished();
   // After the last step, the state is not handed over to a replacement, because finish() waits for the last
   // checkpoint.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
@@ -330,7 +331,7 @@ void Session::Engine::leave_if_drained() {
       say("Ctrl-C: these ranks do not agree on requests in each step, so they train until the next save, for "
           "at most --grace-seconds; a second Ctrl-C stops them at once");
   }
-  if (const auto why = drain_->must_exit(clock_.now(), agrees)) throw *why;
+  if (const auto why = drain_->find_exit_failure(clock_.now(), agrees)) throw *why;
 }
 
 void Session::Engine::check() const {

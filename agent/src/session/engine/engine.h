@@ -119,12 +119,12 @@ class Session::Engine : private data::WaitListener {
   void take_back_notice() { drain_->take_back_notice(); }
   // Begins a phase within a step. Does nothing before the loop over steps, because all time before it counts
   // as restart time.
-  void enter_within_step(ProcessPhase phase);
+  void enter_phase_within_step(ProcessPhase phase);
   // Handles Session::complete(), with which a program without train() reports the end of its loop. Saves the
   // state at the run's end now, because the tracked objects still exist. Throws if the run has not reached
   // its end. After this save, throws if the process was asked to end.
   void end_in_place();
-  void still_alive() { enter_within_step(position_.phase); }
+  void still_alive() { enter_phase_within_step(position_.phase); }
   // Returns whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
   // Returns whether the run's last step has ended; false during on_epoch_end() of that step.
@@ -179,12 +179,12 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
   [[nodiscard]] bool has_schedule() const { return schedule_.has_value(); }
   [[nodiscard]] bool is_at_end() const { return !schedule_ || schedule_->is_over(); }
-  [[nodiscard]] const session::Position& position() const { return position_; }
+  [[nodiscard]] const session::ProcessReport& position() const { return position_; }
 
  private:
   // A DataLoader calls begin_wait() when the training thread begins to wait for a batch.
   void begin_wait() override;
-  void end_wait() override { enter_within_step(phase_before_wait_); }
+  void end_wait() override { enter_phase_within_step(phase_before_wait_); }
   void on_failure(std::exception_ptr failure) override { data_wait_error_ = std::move(failure); }
   void restore();
   // `name` is the checkpoint's name in messages. Returns the name of the tier (local folder or store) from
@@ -253,7 +253,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::string describe_saved() const;
   // Waits until the save in progress is committed, but at most until the time `give_up`. Returns the text of
   // describe_saved(), which says which steps are saved.
-  [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
+  [[nodiscard]] std::string wait_and_describe_saved(Timestamp give_up);
   void note_commit(Step step, Duration ago);
   // Returns whether a save is in progress, for example the save before a replacement process takes over.
   // While a save is in progress, another requested save must wait.
@@ -274,10 +274,10 @@ class Session::Engine : private data::WaitListener {
   using OnSaveProgress = std::function<void(const checkpoint::SaveProgress&)>;
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const OnSaveProgress& look);
   [[nodiscard]] Duration last_commit_timeout() const;
-  // Throws if this process was asked to end and the time for a last commit has passed. leave_in_time() stores
-  // in `leaves` the time at which this process must end. Pass an empty `leaves` to the first call, and the
-  // same object to later calls.
-  void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
+  // Throws if this process was asked to end and the time for a last commit has passed. leave_if_overdue()
+  // stores in `leaves` the time at which this process must end. Pass an empty `leaves` to the first call, and
+  // the same object to later calls.
+  void leave_if_overdue(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
   // Waits for the commit of the checkpoint that was just saved, and throws Interrupted, so that a replacement
   // joins.
@@ -313,7 +313,7 @@ class Session::Engine : private data::WaitListener {
   const Assignment assignment_;
   session::TrackedObjects tracked_objects_;
   session::FixedShapes fixed_shapes_;
-  session::Position position_;
+  session::ProcessReport position_;
   const std::shared_ptr<checkpoint::Disk> history_disk_;
   const std::shared_ptr<session::Drain> drain_;
   const std::shared_ptr<session::NumericsWatch> numerics_;
@@ -336,14 +336,15 @@ class Session::Engine : private data::WaitListener {
     Timestamp began;
   };
   std::vector<Saved> pending_saves_;  // neither known to be committed nor missed
-  bool reports_uncommitted_ = false;  // whether to report that many are uncommitted, once the reason is known
+  bool must_report_uncommitted_ =
+      false;  // whether to report that many are uncommitted, once the reason is known
   // Durable has the newest position that is reported as durable, and the time at which it became durable. The
   // engine also keeps the previous durable position, because the newest checkpoint may be damaged.
   struct Durable {
     RunPosition position{};
     Timestamp since{};
   };
-  Durable durable_;
+  Durable durable_position_;
   Durable previous_durable_;
   preemption::SaveCosts save_costs_;
   session::RankMeans rank_means_;
@@ -360,7 +361,7 @@ class Session::Engine : private data::WaitListener {
   bool is_save_due_ = false;                   // save_best() saves the current step
   bool is_ending_step_ = false;                // on_epoch_end() may act before the step is saved
   std::set<checkpoint::CheckpointId> committed_ids_;
-  bool is_finished_ = false;  // all agreed that the step that ended was the last one
+  bool was_end_agreed_ = false;  // all agreed that the step that ended was the last one
   bool has_begun_ = false;
   bool is_validating_ = false;
   bool has_reported_save_wait_ = false;

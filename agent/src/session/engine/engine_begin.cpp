@@ -14,7 +14,7 @@
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/state/pretrained_state.h"
 #include "agent/src/session/telemetry/say.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon {
 
@@ -87,11 +87,11 @@ void Session::Engine::begin(Until until) {
   if (!options_.max_duration && until == Until::steps(std::numeric_limits<std::uint64_t>::max()))
     phase_watch_.note_unknown_end();
   begin_schedule(options_.max_duration.value_or(until));
-  if (position_.committed) durable_ = {schedule_->position(), meters_.durable_since.at()};
+  if (position_.committed) durable_position_ = {schedule_->position(), meters_.durable_since.at()};
   if (assignment_.resume && resumed_) {
     requests_.resume(remaining_requests(*resumed_));
     best_checkpoints_.resume(resumed_->best);
-    if (is_rank_0()) requests_.resume_unpinned(resumed_->unpinned);
+    if (is_rank_0()) requests_.resume_unpin_requests(resumed_->unpinned);
     if (is_rank_0()) look_for_best_checkpoints();
   }
   record_rollbacks();
@@ -125,7 +125,7 @@ void Session::Engine::check_followed_stream() const {
 void Session::Engine::begin_schedule(Until until) {
   check_followed_stream();
   schedule_.emplace(session::RunSchedule::Rules{.until = until, .save_every = options_.save_every},
-                    is_rank_0() ? session::DueBy::kTime : session::DueBy::kCounts);
+                    is_rank_0() ? session::DecisionBasis::kTime : session::DecisionBasis::kCounts);
   try {
     schedule_->begin_at(session::position_of(position_.step.value(), resumed_, data()), clock_.now());
   } catch (const std::invalid_argument& why) {
@@ -165,7 +165,7 @@ void Session::Engine::continue_run_ledger() {
         last = session::LastRecord{.attempt = (*found)->attempt, .ledger = *ledger};
     }
   }
-  accounts_->carry_over(last, assignment_.attempt);
+  accounts_->continue_run_account(last, assignment_.attempt);
 }
 
 void Session::Engine::begin_reporting() {
@@ -176,16 +176,16 @@ void Session::Engine::begin_reporting() {
                                            .until = schedule_->until(),
                                            .position = schedule_->position()};
   // A finished run that is started again writes no ledger row, because its time does not change.
-  if (!is_at_end()) begin.ledger = [accounts = accounts_] { return accounts->of_run(); };
+  if (!is_at_end()) begin.ledger = [accounts = accounts_] { return accounts->run_ledger(); };
   if (resumed_ && resumed_->history_attempt != 0) {
-    begin.history_after = history::HistoryPosition{.attempt = Attempt(resumed_->history_attempt),
-                                                   .bytes = resumed_->history_bytes};
+    begin.previous_history_end = history::HistoryPosition{.attempt = Attempt(resumed_->history_attempt),
+                                                          .bytes = resumed_->history_bytes};
   }
   reporting_ = std::make_unique<session::Reporting>(begin, history_disk_, clock_);
   *history_ = reporting_->history();
   if (rollback_start_ && !is_at_end())
     reporting_->append_row(session::row_of(*rollback_start_, clock_.wall_now()));
-  reporting_->show_durable(durable_.position);
+  reporting_->show_durable(durable_position_.position);
 }
 
 // Counts the steps that this process repeats after a loss, for the metrics. The operator adds the counts of
@@ -282,7 +282,7 @@ void Session::Engine::restore() {
   const std::string tier =
       read_checkpoint([&](checkpoint::CheckpointReader& reader, const std::string& name) {
         resumed_ = reader.run();
-        pack = reader.own_record();
+        pack = reader.own_pack_record();
         const auto seed = [this](std::string_view generator) { return seed_of(generator); };
         return tracked_objects_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
       });
@@ -336,7 +336,7 @@ void Session::Engine::prepare_saves() {
   const session::CollectedState state = tracked_objects_.collect();
   session::TrackedObjects::check_all_tracked(state);
   fixed_shapes_.begin(state);
-  for (const std::string& name : state.without_tensors)
+  for (const std::string& name : state.objects_without_tensors)
     if (is_rank_0())
       say("'" + name + "' is tracked and has no tensors: check that its submodules are registered");
   if (const auto image = checkpoint::lay_out_image(state.tensors)) {

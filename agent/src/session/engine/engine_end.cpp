@@ -14,7 +14,7 @@
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/state/final_weights.h"
 #include "agent/src/session/telemetry/say.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 #include "base/core/utf8.h"
 
 namespace ratoon {
@@ -25,7 +25,7 @@ namespace {
 
 // After the program has left its loop over steps, wait at most this time for a save in progress.
 constexpr auto kPendingSaveTimeout = std::chrono::seconds(10);
-constexpr auto kNewsPollPause = std::chrono::milliseconds(10);
+constexpr auto kChangeReportPollPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitTimeout = std::chrono::seconds(60);
 constexpr auto kLeavingCommitTimeout = std::chrono::seconds(1);  // after the process was asked to leave
 
@@ -64,7 +64,7 @@ std::string Session::Engine::describe_saved() const {
                                      : "the last save is that of " + name_of(committed);
 }
 
-std::string Session::Engine::describe_saved_by(Timestamp give_up) {
+std::string Session::Engine::wait_and_describe_saved(Timestamp give_up) {
   static_cast<void>(wait_for_commits_in_any_world(std::max(Duration(0), give_up - clock_.now())));
   return describe_saved();
 }
@@ -82,7 +82,7 @@ Timestamp Session::Engine::wait_for_change_report(const std::string& ended_by) {
     drain_->receive_order(link_.outside_requests(), clock_.now());
     if (const auto code = drain_->find_exit_code_of_return(clock_.now())) {
       const Timestamp leaves = clock_.now() + drain_->remaining_commit_time(clock_.now());
-      fail(*code, ended_by + kOrderedToLeaveText + describe_saved_by(std::min(give_up, leaves)));
+      fail(*code, ended_by + kOrderedToLeaveText + wait_and_describe_saved(std::min(give_up, leaves)));
     }
     // Wait for a report of a lost rank, because the loss may have broken a collective and so ended this
     // rank's loop.
@@ -90,7 +90,7 @@ Timestamp Session::Engine::wait_for_change_report(const std::string& ended_by) {
     enter(ProcessPhase::kCollective);
     wait.note(link_.change_signs());
     if (wait.is_report_due(clock_.now())) say(ended_by + ", and this process " + wait.text());
-    static_cast<void>(pause_for(kNewsPollPause, {}));
+    static_cast<void>(pause_for(kChangeReportPollPause, {}));
   } while (!wait.is_over(clock_.now()));
   check();
   // If the program caught an exception of Ratoon and did not throw it again, throw it now.
@@ -99,7 +99,7 @@ Timestamp Session::Engine::wait_for_change_report(const std::string& ended_by) {
     fail(ExitCode::kStartAgain, ended_by + ", and the coordinator, which knows whether the world changed, " +
                                     "did not answer for " +
                                     std::to_string(wait.patience() / std::chrono::seconds(1)) +
-                                    " s: this process starts again; " + describe_saved_by(give_up));
+                                    " s: this process starts again; " + wait_and_describe_saved(give_up));
   }
   return give_up;
 }
@@ -116,7 +116,7 @@ std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thr
                   threw + "; the set of processes had not changed " + describe_position() +
                       ", so the training function is not called again: throw another type "
                       "of exception for other errors; " +
-                      describe_saved_by(give_up));
+                      wait_and_describe_saved(give_up));
   } catch (...) {
     return std::current_exception();
   }
@@ -140,7 +140,7 @@ std::exception_ptr Session::Engine::explain_incomplete_run(const std::string& en
   const std::string sentence = ended_by + " " + describe_position();
   try {
     const Timestamp give_up = waits ? wait_for_change_report(sentence) : clock_.now();
-    fail(ExitCode::kConfiguration, sentence + how_to_end + "; " + describe_saved_by(give_up));
+    fail(ExitCode::kConfiguration, sentence + how_to_end + "; " + wait_and_describe_saved(give_up));
   } catch (...) {
     return std::current_exception();
   }
@@ -155,7 +155,7 @@ void Session::Engine::refuse_early_end(const std::string& ended_by, const std::s
   const char* const advice = requests_.needs_agreement()
                                  ? ": finish() and save() take effect when a step ends, so "
                                  : ": to end the run early, call finish() and ";
-  fail(ExitCode::kConfiguration, ended_by + advice + how_to_end + describe_saved_by(give_up));
+  fail(ExitCode::kConfiguration, ended_by + advice + how_to_end + wait_and_describe_saved(give_up));
 }
 
 bool Session::Engine::ends_at_known_step() const {
@@ -231,7 +231,7 @@ void Session::Engine::report_best_checkpoints() {
 }
 
 void Session::Engine::unpin_for_late_requests() {
-  for (const std::uint64_t step : requests_.take_unsaved_unpinned()) {
+  for (const std::uint64_t step : requests_.take_unsaved_unpin_steps()) {
     if (const auto removed = locations_.unpin_step(Step(step)); !removed) {
       say("the checkpoint of step " + std::to_string(step) + " is not unpinned as unpin() requested: " +
           removed.error().message() + "; run `ratoon checkpoint unpin`");
@@ -257,7 +257,7 @@ void Session::Engine::pin_for_late_requests() {
   }
   if (!late.ticket) return;
   late.ticket->reach(SaveLevel::kCommitted);
-  locations_.await_copies(last, *late.ticket);
+  locations_.complete_after_copies(last, *late.ticket);
 }
 
 void Session::Engine::write_final_weights_file() {

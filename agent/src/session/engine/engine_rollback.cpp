@@ -31,7 +31,7 @@ void Session::Engine::skip_excluded_samples() {
             " as --resume-from requests: not all ranks can read its checkpoint; no checkpoint was set aside");
   }
   if (!resumed) return;
-  rollbacks_ = plan.in_force;
+  rollbacks_ = plan.earlier_rollbacks;
   if (plan.to) {
     const std::uint64_t skip_to = options_.skip == 0 ? 0 : stream_to_skip_in().cursor() + options_.skip;
     rollbacks_ = append_rollback(

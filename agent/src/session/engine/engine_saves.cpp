@@ -53,9 +53,9 @@ void Session::Engine::save(std::uint32_t agreed) {
   static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
                                 requests_.take_ticket().value_or(checkpoint::SavePromise())));
   saved_step_ = position_.step;
-  reports_uncommitted_ =
+  must_report_uncommitted_ =
       pending_saves_.size() >= kReportedUncommittedMin && std::has_single_bit(pending_saves_.size());
-  if (reports_uncommitted_) saver_.ask_for_votes();
+  if (must_report_uncommitted_) saver_.ask_for_votes();
   schedule_->note_save(began);
   save_costs_.stall = clock_.now() - began;
   meters_.save_stall.add(save_costs_.stall);
@@ -65,7 +65,7 @@ void Session::Engine::save(std::uint32_t agreed) {
 std::optional<checkpoint::RunRecord> Session::Engine::run_record(std::uint32_t agreed) {
   const checkpoint::CheckpointId id{.attempt = assignment_.attempt, .step = position_.step};
   const checkpoint::PendingRequests& due = requests_.due();
-  const auto& unpinned = requests_.save_unpinned(id);
+  const auto& unpinned = requests_.record_unpin_requests(id);
   const bool has_requests = !requests_.pending().is_empty() || !due.keep.empty() || !due.finish.empty();
   if (!is_rank_0() && !has_requests && unpinned.empty()) return std::nullopt;
   auto record = session::record_of(schedule_->position());
@@ -81,7 +81,7 @@ std::optional<checkpoint::RunRecord> Session::Engine::run_record(std::uint32_t a
     record.history_attempt = place->attempt.value();
     record.history_bytes = place->bytes;
   }
-  if (is_finished_) record.early_end = early_end(reason_or_other_rank(due.finish));
+  if (was_end_agreed_) record.early_end = early_end(reason_or_other_rank(due.finish));
   const std::string best = best_checkpoints_.record_saved(id);
   record.keep = (agreed & session::control::kPinCheckpoint) != 0 ? reason_or_other_rank(due.keep) : best;
   record.best = best_checkpoints_.lists();
@@ -111,7 +111,7 @@ void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(pending_saves_.begin(), pending_saves_.end(), is_it);
   if (found == pending_saves_.end()) return;
-  previous_durable_ = std::exchange(durable_, {found->position, clock_.now()});
+  previous_durable_ = std::exchange(durable_position_, {found->position, clock_.now()});
   show_durable();
   save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
   drain_->note_commit(save_costs_.write);
@@ -133,7 +133,7 @@ void Session::Engine::update_durable(const checkpoint::SaveProgress& progress) {
   const auto now = id_of(progress.committed);
   if (now > before) note_commit(now->step, progress.time_since_commit);
   if (now >= before) return;
-  durable_ = previous_durable_;
+  durable_position_ = previous_durable_;
   meters_.durable_step = now ? now->step.value() : 0;
   show_durable();
 }
@@ -164,8 +164,8 @@ void Session::Engine::look_for_best_checkpoints() {
 }
 
 void Session::Engine::show_durable() {
-  meters_.durable_since.set(durable_.since);
-  if (reporting_) reporting_->show_durable(durable_.position);
+  meters_.durable_since.set(durable_position_.since);
+  if (reporting_) reporting_->show_durable(durable_position_.position);
 }
 
 checkpoint::SaveProgress Session::Engine::poll_saves() {
@@ -181,8 +181,8 @@ checkpoint::SaveProgress Session::Engine::poll_saves() {
   drain_->note_staged(!progress.is_written);
   if (progress.committed || !progress.damaged.empty()) update_durable(progress);
   if (progress.is_committed) pending_saves_.clear();  // the remaining ones were missed
-  if (reports_uncommitted_ && progress.votes && progress.votes->id.step == saved_step_) {
-    reports_uncommitted_ = false;
+  if (must_report_uncommitted_ && progress.votes && progress.votes->id.step == saved_step_) {
+    must_report_uncommitted_ = false;
     say(std::to_string(pending_saves_.size()) +
         " saves are not committed, so a start would not resume from them: " +
         session::describe_final_wait(progress.votes, locations_.home()->shown("")));
@@ -250,7 +250,7 @@ bool Session::Engine::wait_for_last_commit() {
     if (wait.is_check_due(now)) saver_.ask_for_votes();
     if (!progress.waits_for_other_ranks) wait.note_own_work(now);
     wait.note_votes(now, progress.votes);
-    leave_in_time(leaves, now);
+    leave_if_overdue(leaves, now);
     if (wait.is_report_due(now))
       say("the end of the run waits for the last checkpoint: " +
           session::describe_final_wait(wait.votes(), locations_.home()->shown("")));
@@ -264,7 +264,7 @@ bool Session::Engine::wait_for_last_commit() {
   return wait_until_committed(std::nullopt, look);
 }
 
-void Session::Engine::leave_in_time(std::optional<Timestamp>& leaves, Timestamp now) {
+void Session::Engine::leave_if_overdue(std::optional<Timestamp>& leaves, Timestamp now) {
   drain_->receive_order(link_.outside_requests(), now);
   if (!drain_->find_exit_code_of_return(now)) return leaves.reset();
   const Timestamp by = now + drain_->remaining_commit_time(now);
@@ -304,7 +304,7 @@ void Session::Engine::hand_over() {
     if (wait.is_report_due(now))
       say("the hand-over to a replacement process waits for its checkpoint: " +
           session::describe_final_wait(wait.votes(), locations_.home()->shown("")));
-    leave_in_time(leaves, now);
+    leave_if_overdue(leaves, now);
     if (!wait.is_over(now)) return;
     throw AttemptOver(assignment_.attempt,
                       "handed over at step " + std::to_string(position_.step.value()) +

@@ -23,7 +23,7 @@ namespace ratoon::session {
 class FinalCommitWait {
  public:
   FinalCommitWait(Timestamp now, Duration patience)
-      : patience_(patience),
+      : timeout_(patience),
         last_change_at_(now),
         next_check_at_(now),
         next_report_at_(now + kFirstReportAfter) {}
@@ -38,9 +38,9 @@ class FinalCommitWait {
   [[nodiscard]] bool is_report_due(Timestamp now);
   // Lengthens the wait. The engine calls extend_timeout() if the work of the other ranks takes longer than
   // expected.
-  void extend_timeout(Duration patience) { patience_ = std::max(patience_, patience); }
-  [[nodiscard]] bool is_over(Timestamp now) const { return now - last_change_at_ > patience_; }
-  [[nodiscard]] Duration patience() const { return patience_; }
+  void extend_timeout(Duration patience) { timeout_ = std::max(timeout_, patience); }
+  [[nodiscard]] bool is_over(Timestamp now) const { return now - last_change_at_ > timeout_; }
+  [[nodiscard]] Duration patience() const { return timeout_; }
   // Returns the votes from the latest call of note_votes(). A vote shows that a rank has written its file.
   [[nodiscard]] const std::optional<checkpoint::Votes>& votes() const { return last_votes_; }
 
@@ -49,7 +49,7 @@ class FinalCommitWait {
   static constexpr Duration kReportInterval = std::chrono::minutes(1);
   static constexpr Duration kCheckInterval = std::chrono::seconds(5);
 
-  Duration patience_;
+  Duration timeout_;
   Timestamp last_change_at_;
   Timestamp next_check_at_;
   Timestamp next_report_at_;

@@ -43,7 +43,7 @@ std::string count_of(const Numerics& numerics) {
   return numerics.threads == 0 ? "" : std::to_string(numerics.threads);
 }
 
-void compare(Comparison& compared, const Numerics& before, const Numerics& now) {
+void add_differences(Comparison& compared, const Numerics& before, const Numerics& now) {
   compared.add("library", before.library, now.library);
   compared.add("device", before.device, now.device);
   compared.add("CPU capability", before.cpu_capability, now.cpu_capability);
@@ -59,8 +59,8 @@ std::optional<NumericsHook> attached_numerics() {
 }
 
 NumericsWatch::NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<NumericsHook> hook)
-    : is_pinned_(is_pinned), seed_(seed), hook_(std::move(hook)) {
-  if (!is_pinned_) return;
+    : is_deterministic_(is_pinned), seed_(seed), hook_(std::move(hook)) {
+  if (!is_deterministic_) return;
   if (!hook_) {
     fail(ExitCode::kConfiguration,
          "--deterministic sets the numerics of a computing library, but this program has attached none: "
@@ -69,12 +69,12 @@ NumericsWatch::NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<N
   hook_->pin();
 }
 
-std::uint32_t NumericsWatch::pinned_threads() const {
-  return is_pinned_ ? hook_->now().threads : 0;
+std::uint32_t NumericsWatch::thread_count_to_set() const {
+  return is_deterministic_ ? hook_->now().threads : 0;
 }
 
 void NumericsWatch::begin_attempt(std::uint32_t threads_of_first) const {
-  if (is_pinned_ && threads_of_first != 0) hook_->set_threads(threads_of_first);
+  if (is_deterministic_ && threads_of_first != 0) hook_->set_threads(threads_of_first);
   if (hook_ && hook_->seed) hook_->seed(seed_);
 }
 
@@ -83,8 +83,8 @@ std::string NumericsWatch::resume(const std::optional<checkpoint::RunRecord>& be
   Comparison compared;
   if (before->seed) compared.add("seed", std::to_string(*before->seed), std::to_string(seed_));
   if (hook_ && before->numerics) {
-    if (is_pinned_ && before->numerics->threads != 0) hook_->set_threads(before->numerics->threads);
-    compare(compared, *before->numerics, *current_numerics());
+    if (is_deterministic_ && before->numerics->threads != 0) hook_->set_threads(before->numerics->threads);
+    add_differences(compared, *before->numerics, *current_numerics());
   }
   if (compared.text().empty() || has_reported_) return "";
   has_reported_ = true;

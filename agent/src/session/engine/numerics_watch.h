@@ -4,7 +4,7 @@
 //
 //   NumericsWatch watch(options.deterministic, options.seed, attached_numerics());  // throws where nothing
 //                                                                                   // can be pinned
-//   link.pin_threads(watch.pinned_threads());            // before a world is joined
+//   link.set_thread_count(watch.thread_count_to_set());  // before a world is joined
 //   watch.begin_attempt(assignment.threads);             // before the training function is called
 //   say(watch.resume(record_of_the_checkpoint));         // at most one sentence in all
 //   record.numerics = watch.current_numerics();
@@ -29,7 +29,7 @@ class NumericsWatch {
 
   // Returns the number of threads that this process, as rank 0, would set on all ranks; 0 without
   // --deterministic or if the number is not known.
-  [[nodiscard]] std::uint32_t pinned_threads() const;
+  [[nodiscard]] std::uint32_t thread_count_to_set() const;
   // Seeds the library on each rank at the beginning of an attempt and, with --deterministic, sets rank 0's
   // number of threads (0: not known).
   void begin_attempt(std::uint32_t threads_of_first) const;
@@ -41,7 +41,7 @@ class NumericsWatch {
   [[nodiscard]] std::optional<Numerics> current_numerics() const;
 
  private:
-  const bool is_pinned_;
+  const bool is_deterministic_;
   const std::uint64_t seed_;
   const std::optional<NumericsHook> hook_;
   bool has_reported_ = false;

@@ -8,8 +8,8 @@
 namespace ratoon::session {
 namespace {
 
-constexpr Duration kFixedMin = std::chrono::seconds(1);
-constexpr Duration kFixedMax = std::chrono::hours(24 * 365);
+constexpr Duration kFixedLimitMin = std::chrono::seconds(1);
+constexpr Duration kFixedLimitMax = std::chrono::hours(24 * 365);
 
 bool is_before_the_loop(ProcessPhase phase) {
   return phase == ProcessPhase::kJoining || phase == ProcessPhase::kLoad;
@@ -27,7 +27,7 @@ Result<HangLimits> read_hang_limits(const Options& options) {
   if (amount && amount->unit == CountedIn::kTime) {
     // The conversion cannot overflow, because parse_amount() refuses times that are too long for a Duration.
     const Duration fixed(static_cast<Duration::rep>(amount->period.count));
-    if (fixed >= kFixedMin && fixed <= kFixedMax) {
+    if (fixed >= kFixedLimitMin && fixed <= kFixedLimitMax) {
       limits.fixed = fixed;
       return limits;
     }
@@ -52,7 +52,7 @@ void PhaseWatch::enter(ProcessPhase phase, Step step, Timestamp at) {
     step_ = step;  // the step to resume from was not made by this attempt
   } else {
     auto& longest = longest_in_step_[static_cast<std::size_t>(phase_)];
-    longest = std::max(longest.value_or(Duration(0)), at - since_);
+    longest = std::max(longest.value_or(Duration(0)), at - phase_since_);
   }
   if (step != step_) {
     record_durations();
@@ -60,7 +60,7 @@ void PhaseWatch::enter(ProcessPhase phase, Step step, Timestamp at) {
   }
   phase_ = phase;
   step_ = step;
-  since_ = at;
+  phase_since_ = at;
 }
 
 Duration PhaseWatch::limit_from_durations() const {

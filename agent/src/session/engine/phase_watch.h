@@ -77,7 +77,7 @@ class PhaseWatch {
   bool has_unknown_end_ = false;
   ProcessPhase phase_ = ProcessPhase::kJoining;
   Step step_{0};
-  Timestamp since_;
+  Timestamp phase_since_;
 };
 
 }  // namespace ratoon::session

@@ -16,9 +16,9 @@ ProgramRequests::~ProgramRequests() {
 
 // Cuts reasons again, because a manifest replaces invalid UTF-8, which may make a reason longer.
 void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
-  resumed_ = of_all;
-  resumed_.keep = cut_text(of_all.keep, checkpoint::kReasonBytesMax);
-  resumed_.finish = cut_text(of_all.finish, checkpoint::kReasonBytesMax);
+  resumed_requests_ = of_all;
+  resumed_requests_.keep = cut_text(of_all.keep, checkpoint::kReasonBytesMax);
+  resumed_requests_.finish = cut_text(of_all.finish, checkpoint::kReasonBytesMax);
 }
 
 checkpoint::SavePromise ProgramRequests::ask_to_save(const std::string& keep) {
@@ -38,30 +38,31 @@ void ProgramRequests::finish(const std::string& reason) {
 }
 
 bool ProgramRequests::unpin(std::uint64_t step) {
-  if (std::ranges::find(unsaved_unpinned_, step) != unsaved_unpinned_.end()) return true;
-  if (unsaved_unpinned_.size() == checkpoint::kUnpinnedOfRankMax) return false;
-  unsaved_unpinned_.push_back(step);
+  if (std::ranges::find(unsaved_unpin_steps_, step) != unsaved_unpin_steps_.end()) return true;
+  if (unsaved_unpin_steps_.size() == checkpoint::kUnpinnedOfRankMax) return false;
+  unsaved_unpin_steps_.push_back(step);
   return true;
 }
 
-void ProgramRequests::resume_unpinned(std::vector<checkpoint::UnpinnedStep> unpinned) {
-  unpinned_ = std::move(unpinned);
-  std::ranges::sort(unpinned_, {}, &checkpoint::UnpinnedStep::since);
+void ProgramRequests::resume_unpin_requests(std::vector<checkpoint::UnpinnedStep> unpinned) {
+  recorded_unpin_requests_ = std::move(unpinned);
+  std::ranges::sort(recorded_unpin_requests_, {}, &checkpoint::UnpinnedStep::since);
 }
 
-const std::vector<checkpoint::UnpinnedStep>& ProgramRequests::save_unpinned(
+const std::vector<checkpoint::UnpinnedStep>& ProgramRequests::record_unpin_requests(
     const checkpoint::CheckpointId& id) {
-  for (const std::uint64_t step : std::exchange(unsaved_unpinned_, {})) {
-    std::erase_if(unpinned_, [step](const auto& one) { return one.step == step; });
-    unpinned_.push_back({.step = step, .since = id});
+  for (const std::uint64_t step : std::exchange(unsaved_unpin_steps_, {})) {
+    std::erase_if(recorded_unpin_requests_, [step](const auto& one) { return one.step == step; });
+    recorded_unpin_requests_.push_back({.step = step, .since = id});
   }
-  if (unpinned_.size() > checkpoint::kUnpinnedOfRankMax)
-    unpinned_.erase(unpinned_.begin(), unpinned_.end() - checkpoint::kUnpinnedOfRankMax);
-  return unpinned_;
+  if (recorded_unpin_requests_.size() > checkpoint::kUnpinnedOfRankMax)
+    recorded_unpin_requests_.erase(recorded_unpin_requests_.begin(),
+                                   recorded_unpin_requests_.end() - checkpoint::kUnpinnedOfRankMax);
+  return recorded_unpin_requests_;
 }
 
-std::vector<std::uint64_t> ProgramRequests::take_unsaved_unpinned() {
-  return std::exchange(unsaved_unpinned_, {});
+std::vector<std::uint64_t> ProgramRequests::take_unsaved_unpin_steps() {
+  return std::exchange(unsaved_unpin_steps_, {});
 }
 
 std::uint32_t ProgramRequests::bits() const {
@@ -72,13 +73,13 @@ bool ProgramRequests::needs_agreement() const {
   return !requests_of_step_.requests.is_empty() || !exchanged_requests_.requests.is_empty();
 }
 
-std::uint32_t ProgramRequests::end_step(TakesEffect when) {
-  const std::uint32_t known = bits_of(resumed_);
+std::uint32_t ProgramRequests::end_step(EffectTime when) {
+  const std::uint32_t known = bits_of(resumed_requests_);
   due_requests_ = std::exchange(exchanged_requests_, {});
-  due_requests_.requests.merge_requests(std::exchange(resumed_, {}));
+  due_requests_.requests.merge_requests(std::exchange(resumed_requests_, {}));
   // If earlier requests are due now, new requests wait until the next step, so that each request has its own
   // save and ticket.
-  if (when == TakesEffect::kAtOnce && due_requests_.requests.is_empty()) {
+  if (when == EffectTime::kAtOnce && due_requests_.requests.is_empty()) {
     due_requests_ = std::exchange(requests_of_step_, {});
     return bits_of(due_requests_.requests);
   }
@@ -102,7 +103,7 @@ std::uint32_t ProgramRequests::end_run(std::uint32_t agreed) {
 }
 
 ProgramRequests::Late ProgramRequests::take_late_requests() {
-  due_requests_.requests = std::exchange(resumed_, {});
+  due_requests_.requests = std::exchange(resumed_requests_, {});
   end_run();
   return {.keep = due_requests_.requests.keep, .ticket = take_ticket()};
 }

@@ -9,7 +9,7 @@
 //   requests.resume(manifest.run->requests);  // from the step that the attempt resumes
 //   auto ticket = requests.ask_to_save("the lowest loss");
 //   agreed = or_over_all_ranks(requests.bits());       // once a step, at any moment in it
-//   agreed |= requests.end_step(TakesEffect::kOneStepLater);
+//   agreed |= requests.end_step(EffectTime::kOneStepLater);
 //   save(requests.due(), requests.pending());
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace ratoon::session {
 
-enum class TakesEffect { kAtOnce, kOneStepLater };
+enum class EffectTime { kAtOnce, kOneStepLater };
 
 class ProgramRequests {
  public:
@@ -45,12 +45,12 @@ class ProgramRequests {
   [[nodiscard]] bool unpin(std::uint64_t step);
 
   // Takes over the requests to unpin that the record of the resumed checkpoint contains.
-  void resume_unpinned(std::vector<checkpoint::UnpinnedStep> unpinned);
+  void resume_unpin_requests(std::vector<checkpoint::UnpinnedStep> unpinned);
   // Returns the requests to unpin, for the record of the checkpoint `id`, which is saved now.
-  [[nodiscard]] const std::vector<checkpoint::UnpinnedStep>& save_unpinned(
+  [[nodiscard]] const std::vector<checkpoint::UnpinnedStep>& record_unpin_requests(
       const checkpoint::CheckpointId& id);
   // Returns the steps that the program asked to unpin after the last save.
-  [[nodiscard]] std::vector<std::uint64_t> take_unsaved_unpinned();
+  [[nodiscard]] std::vector<std::uint64_t> take_unsaved_unpin_steps();
 
   // Returns the requests of the previous step, as bits for the current step's control word, which the ranks
   // exchange.
@@ -59,7 +59,7 @@ class ProgramRequests {
   [[nodiscard]] bool needs_agreement() const;
 
   // Returns, as bits, the requests that take effect now, without the requests of other ranks.
-  [[nodiscard]] std::uint32_t end_step(TakesEffect when);
+  [[nodiscard]] std::uint32_t end_step(EffectTime when);
 
   // The engine calls end_run() at the run's end, after end_step(). At the run's end there is no next step, so
   // requests of the last step take effect in the last step itself. The last step is always saved. Returns, as
@@ -89,10 +89,11 @@ class ProgramRequests {
     std::optional<checkpoint::SavePromise> ticket{};
   };
 
-  checkpoint::PendingRequests resumed_;
-  std::vector<std::uint64_t> unsaved_unpinned_;     // since the last save
-  std::vector<checkpoint::UnpinnedStep> unpinned_;  // in records of earlier saves, the oldest first
-  RequestsWithTicket requests_of_step_;             // in the current step
+  checkpoint::PendingRequests resumed_requests_;
+  std::vector<std::uint64_t> unsaved_unpin_steps_;  // since the last save
+  std::vector<checkpoint::UnpinnedStep>
+      recorded_unpin_requests_;          // in records of earlier saves, the oldest first
+  RequestsWithTicket requests_of_step_;  // in the current step
   RequestsWithTicket
       exchanged_requests_;           // in the step before it: other ranks learn of it with the control word
   RequestsWithTicket due_requests_;  // takes effect with the step that ended

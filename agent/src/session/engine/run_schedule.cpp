@@ -14,8 +14,8 @@ bool counts_data(CountedIn unit) {
 
 }  // namespace
 
-RunSchedule::RunSchedule(const Rules& rules, DueBy decides)
-    : rules_(rules), due_by_(decides), interval_(preemption::save_interval({})) {}
+RunSchedule::RunSchedule(const Rules& rules, DecisionBasis decides)
+    : rules_(rules), decision_basis_(decides), interval_(preemption::save_interval({})) {}
 
 void RunSchedule::begin_at(const RunPosition& position, Timestamp now) {
   const bool has_data = position.epoch_samples != 0;
@@ -46,12 +46,12 @@ void RunSchedule::end_step(const DataPosition& data, Timestamp now) {
                                                        : rules_.save_every.is_due(before, position_);
   if (rules_.save_every.unit() != CountedIn::kTime)
     is_save_due_ = is_due;
-  else if (is_due && due_by_ == DueBy::kTime)
+  else if (is_due && decision_basis_ == DecisionBasis::kTime)
     requests_ |= control::kSave;
   const bool is_reached = rules_.until.is_reached(position_);
   if (rules_.until.unit() != CountedIn::kTime)
     is_over_ = is_reached;
-  else if (is_reached && due_by_ == DueBy::kTime)
+  else if (is_reached && decision_basis_ == DecisionBasis::kTime)
     requests_ |= control::kEnd;
 }
 

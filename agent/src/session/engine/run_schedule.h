@@ -4,7 +4,8 @@
 // decides when events that depend on time are due. Rank 0 requests such an event with a bit of the control
 // word, which the ranks exchange.
 //
-//   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
+//   const RunSchedule::Rules rules{.until = Until::epochs(90), .save_every = Every::steps(100)};
+//   RunSchedule schedule(rules, DecisionBasis::kTime);
 //   schedule.begin_at(position_in_the_manifest, clock.now());
 //   schedule.end_step(data_after_it, clock.now());
 //   schedule.apply_requests(or_over_all_ranks(schedule.requests()));
@@ -30,7 +31,7 @@ struct DataPosition {
   std::optional<std::uint64_t> batches{};  // not known: one per step
 };
 
-enum class DueBy { kCounts, kTime };  // kTime: of rank 0, which also decides what is due by time
+enum class DecisionBasis { kCounts, kTime };  // kTime: of rank 0, which also decides what is due by time
 
 class RunSchedule {
  public:
@@ -38,7 +39,7 @@ class RunSchedule {
     Until until = Until::steps(0);
     Every save_every = Every::steps(100);
   };
-  RunSchedule(const Rules& rules, DueBy decides);
+  RunSchedule(const Rules& rules, DecisionBasis decides);
 
   // Throws std::invalid_argument if the end or the save interval is in samples or epochs, but the run has no
   // stream.
@@ -67,7 +68,7 @@ class RunSchedule {
 
  private:
   Rules rules_;
-  DueBy due_by_;
+  DecisionBasis decision_basis_;
   RunPosition position_;
   Timestamp step_ended_at_;
   Timestamp last_save_began_;

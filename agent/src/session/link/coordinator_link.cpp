@@ -15,8 +15,8 @@
 #include "base/contract/names.h"
 #include "base/core/log.h"
 #include "base/core/never_destroyed.h"
-#include "base/core/pause.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::session {
 namespace {
@@ -51,9 +51,9 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
   auto locks = lock_folders(all, FolderUse::kShared, calls, {.goes_on = goes_on});
   if (!locks) return locks.error();
-  auto token = open_token(options, system_clock());
+  auto token = open_token_file(options, system_clock());
   if (!token) return token.error();
-  auto meeting = open_meeting_socket(options.pod_ip);
+  auto meeting = open_rendezvous_socket(options.pod_ip);
   if (!meeting) return meeting.error();
   auto start = random_hex_secret(16);
   if (!start) return start.error();
@@ -73,7 +73,7 @@ CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_lock
                                  const LinkTimeouts& patience)
     : options_(options.member),
       rollback_(requested_rollback(options)),
-      save_location_(home_of(options)),
+      save_location_(home_location(options)),
       leave_timeout_(std::chrono::seconds(options.hang.leave_seconds)),
       folder_locks_(std::move(folder_locks)),
       process_(std::move(process)),
@@ -87,7 +87,7 @@ CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_lock
       phase_since_(system_clock().now()),
       last_beat_at_(phase_since_),
       world_wait_(patience.log_wait_after),
-      peers_(
+      peer_watch_(
           patience.peers, [this] { return waits_for_ranks_since(); },
           [this](bool is_any_unreachable) { note_peers(is_any_unreachable); }),
       beat_thread_([this](const std::stop_token& stop) { send_beats_until_stopped(stop); }),
@@ -140,25 +140,25 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
 }
 
 void CoordinatorLink::handle_answer(const Orders& orders) {
-  if (orders.stop) return stop_job(orders.reason);
-  const std::lock_guard lock(mutex_);
+  if (orders.stop) return note_job_stopped(orders.reason);
+  const MutexLock lock(mutex_);
   if (orders.attempt >= newest_ordered_attempt_) {  // two threads receive orders: older ones may arrive later
     save_request_.store(orders.save_request);
-    hand_over_.store(orders.hand_over ? orders.attempt.value() : 0);
+    hand_over_attempt_.store(orders.hand_over ? orders.attempt.value() : 0);
     const auto& drain = orders.drain_deadline_seconds;
     drain_deadline_.store(drain ? system_clock().now() + from_seconds(*drain) : kNoDeadline);
   }
   newest_ordered_attempt_ = std::max(newest_ordered_attempt_, orders.attempt);
   if (position_.attempt.value() == 0 || newest_ordered_attempt_ <= position_.attempt) return;
   if (world_status_.load() != WorldStatus::kGoOn) return;
-  reason_ = orders.reason;
-  is_hung_.store(orders.hung);
+  status_reason_ = orders.reason;
+  has_hung_rank_.store(orders.hung);
   ordered_to_leave_at_ = system_clock().now();
   world_status_.store(WorldStatus::kWorldChanged);  // the last of them: its readers do not hold the mutex
 }
 
 CoordinatorRequests CoordinatorLink::outside_requests() const {
-  CoordinatorRequests wanted{.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
+  CoordinatorRequests wanted{.save_request = save_request_, .hand_over = Attempt(hand_over_attempt_)};
   if (const Timestamp deadline = drain_deadline_.load(); deadline != kNoDeadline)
     wanted.drain_deadline = deadline;
   return wanted;
@@ -174,33 +174,33 @@ void CoordinatorLink::log_wait_reason(const std::string& what) {
 
 void CoordinatorLink::pause_before_rejoin() {
   const Duration pause = std::max(retry_pause(), world_wait_.pause_after_failure());
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const std::uint64_t before = answer_count_;
   const bool was_away = std::exchange(answer_count_at_failure_, before) == before;
   answer_arrived_.wait_for(lock, leave_source_.get_token(), pause,
-                           [&] { return was_away && answer_count_ != before; });
+                           [&]() RATOON_REQUIRES(mutex_) { return was_away && answer_count_ != before; });
 }
 
 Duration CoordinatorLink::retry_pause() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return auth_failed_since_ ? kAuthRetryPause : kRetryPause;
 }
 
 void CoordinatorLink::set_world_status(WorldStatus world_status, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (world_status_.load() == WorldStatus::kFenced) return;
   if (world_status_.exchange(world_status) != world_status) ordered_to_leave_at_ = system_clock().now();
   leave_source_.request_stop();
-  reason_ = reason;
+  status_reason_ = reason;
 }
 
 std::string CoordinatorLink::reason() const {
-  const std::lock_guard lock(mutex_);
-  return reason_;
+  const MutexLock lock(mutex_);
+  return status_reason_;
 }
 
-void CoordinatorLink::note_position(const Position& position) {
-  const std::lock_guard lock(mutex_);
+void CoordinatorLink::note_position(const ProcessReport& position) {
+  const MutexLock lock(mutex_);
   phase_since_ = system_clock().now();
   const bool is_news = position.committed != position_.committed || position.milestone != position_.milestone;
   position_ = position;
@@ -216,13 +216,13 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
   const Timestamp listed = listing_began_.value_or(system_clock().now());
   JoinRequest request{.process = process_,
                       .processes_per_node = options_.processes_per_node,
-                      .address = join_address(rendezvous_socket_.at),
+                      .address = format_address(rendezvous_socket_.at),
                       .inventory = inventory,
                       .rollback = rollback_,
                       .threads = threads(),
                       .save_location = save_location_};
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     note_ended_attempt(position_.attempt, position_.step);
     note_ended_attempt(newest_attempt, Step(0));  // the step is unknown
     request.left_attempt = left_attempt_;
@@ -231,14 +231,14 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     position_.attempt = Attempt(0);  // in no world while joining
     position_.phase = ProcessPhase::kJoining;
     position_.allowed.reset();
-    position_.is_winding_up = true;
+    position_.is_doing_final_work = true;
     position_.milestone = Milestone::kNone;
     phase_since_ = system_clock().now();
     WorldStatus expected = WorldStatus::kWorldChanged;
     world_status_.compare_exchange_strong(expected, WorldStatus::kGoOn);
-    is_hung_.store(false);
+    has_hung_rank_.store(false);
   }
-  peers_.set_peers({});
+  peer_watch_.set_peers({});
   world_wait_.begin(system_clock().now());
   while (world_status() == WorldStatus::kGoOn) {
     request.inventory_age_seconds = seconds(system_clock().now() - listed);
@@ -257,8 +257,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     }
     if (reply && reply->assignment) {
       world_wait_.end();
-      peers_.set_peers(reply->assignment->peers);
-      const std::lock_guard lock(mutex_);
+      peer_watch_.set_peers(reply->assignment->peers);
+      const MutexLock lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
       request.has_been_in_world = has_been_in_world_ = true;
       if (newest_ordered_attempt_ <= reply->assignment->attempt) {
@@ -276,7 +276,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
   return Error(ErrorKind::kCancelled, reason());
 }
 
-Result<void> CoordinatorLink::complete(const Position& position, const std::stop_token& leaves) {
+Result<void> CoordinatorLink::complete(const ProcessReport& position, const std::stop_token& leaves) {
   if (!position.committed || position.committed->step != position.step)
     return Error(ErrorKind::kInvalid, "the last step of the run has no committed checkpoint");
   const InventoryEntry& last = *position.committed;
@@ -285,8 +285,8 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
                     .step = position.step,
                     .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
                     .result = {}};
-  if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
-  if (!position.finish_reason.empty()) message.result[kFinishReasonResult] = position.finish_reason;
+  if (!position.weights.empty()) message.result[kWeightsKey] = position.weights;
+  if (!position.finish_reason.empty()) message.result[kFinishReasonKey] = position.finish_reason;
   WorldWait wait(timeouts_.log_wait_after);
   wait.begin(system_clock().now());
   const Timestamp give_up = system_clock().now() + kCompleteRetryTimeout;
@@ -303,7 +303,7 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
 }
 
 std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool waits = position_.attempt.value() > 0 && position_.phase == ProcessPhase::kCollective;
   return waits ? std::optional(phase_since_) : std::nullopt;
 }
@@ -311,7 +311,7 @@ std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
 void CoordinatorLink::note_peers(bool is_any_unreachable) {
   if (!is_any_unreachable) {
     // Restart the phase's measured time: the network was interrupted, and connections need time to recover.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (position_.phase == ProcessPhase::kCollective) phase_since_ = system_clock().now();
   }
   beat_wakeup_.notify();
@@ -319,15 +319,15 @@ void CoordinatorLink::note_peers(bool is_any_unreachable) {
 
 Heartbeat CoordinatorLink::next_beat() {
   const auto waits_since = waits_for_ranks_since();
-  auto unreachable = waits_since ? peers_.unreachable(*waits_since) : std::vector<std::string>();
-  const std::lock_guard lock(mutex_);
+  auto unreachable = waits_since ? peer_watch_.unreachable(*waits_since) : std::vector<std::string>();
+  const MutexLock lock(mutex_);
   const Timestamp now = system_clock().now();
   const Duration elapsed = now - std::exchange(last_beat_at_, now);
   // If this process or its machine was suspended, the measured time of the phase starts again at 0.
   if (elapsed > 2 * (beat_pause_.load() + timeouts_.beat_max)) phase_since_ = ordered_to_leave_at_ = now;
   return {.process = process_,
           .attempt = position_.attempt,
-          .sequence = ++sequence_,
+          .sequence = ++heartbeat_sequence_,
           .step = position_.step,
           .phase = position_.phase,
           .seconds_in_phase = seconds(now - phase_since_),
@@ -349,7 +349,7 @@ void CoordinatorLink::send_beats_until_stopped(const std::stop_token& stop) {
         is_last ? kBeatTimeoutMin : std::min(std::max(pause, kBeatTimeoutMin), timeouts_.beat_max);
     if (const auto orders = exchange<Orders>(names::route::kBeat, next_beat(), patience, {}))
       handle_answer(*orders);
-    if (!is_last && !stop.stop_requested()) sleep_until_news(pause);
+    if (!is_last && !stop.stop_requested()) sleep_until_beat_needed(pause);
   }
 }
 
@@ -366,13 +366,13 @@ void CoordinatorLink::poll_orders_until_stopped(const std::stop_token& stop) {
   }
 }
 
-void CoordinatorLink::end_if_stuck() const {
-  std::unique_lock lock(mutex_);
-  if (world_status_.load() == WorldStatus::kGoOn || position_.is_winding_up) return;
+void CoordinatorLink::exit_if_stuck() const {
+  MutexLock lock(mutex_);
+  if (world_status_.load() == WorldStatus::kGoOn || position_.is_doing_final_work) return;
   // Let a step of usual duration end, because ending the process would cost more time than the step.
   const auto limit = std::max(leave_timeout_, position_.allowed.value_or(Duration(0)) / kStepLimitDivisor);
   if (system_clock().now() - std::max(ordered_to_leave_at_, phase_since_) <= limit) return;
-  const auto say = [reason = reason_, phase = position_.phase, step = position_.step.value(), limit] {
+  const auto say = [reason = status_reason_, phase = position_.phase, step = position_.step.value(), limit] {
     Logger(system_clock(), {.format = LogFormat::kText})
         .error(
             "this process was ordered to leave its world but makes no progress: it exits so that a new "
@@ -386,15 +386,15 @@ void CoordinatorLink::end_if_stuck() const {
   exit_after_log_line(ExitCode::kStartAgain, say);
 }
 
-void CoordinatorLink::sleep_until_news(Duration at_most) {
-  end_if_stuck();
+void CoordinatorLink::sleep_until_beat_needed(Duration at_most) {
+  exit_if_stuck();
   // If the runner has ended, end the process even within a step: the next run may already use the folder.
   if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
     ::_exit(static_cast<int>(ExitCode::kPreempted));
   if (beat_wakeup_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;
   lifeline_fd_ = -1;  // it stays ended
   orphaned_at_ = system_clock().now();
-  stop_job("the runner that started this process has ended");
+  note_job_stopped("the runner that started this process has ended");
 }
 
 }  // namespace ratoon::session

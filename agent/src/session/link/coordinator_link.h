@@ -4,10 +4,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -21,6 +19,7 @@
 #include "agent/src/session/rendezvous/rendezvous_socket.h"
 #include "agent/src/session/rendezvous/world_wait.h"
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 #include "base/core/token_file.h"
 #include "base/http/transport.h"
 
@@ -54,16 +53,16 @@ class CoordinatorLink final : public Link {
                                         Attempt newest_attempt) override;
   [[nodiscard]] int listening_fd() const override { return rendezvous_socket_.fd.get(); }
   [[nodiscard]] std::string own_host() const override { return rendezvous_socket_.at.host; }
-  void note_position(const Position& position) override;
+  void note_position(const ProcessReport& position) override;
   [[nodiscard]] WorldStatus world_status() const override {
     return world_status_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::string reason() const override;
-  [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
+  [[nodiscard]] bool is_hung() const override { return has_hung_rank_.load(); }
   [[nodiscard]] bool is_job_over() const override { return is_job_stopped_.load() || is_job_unknown_.load(); }
   [[nodiscard]] ChangeSigns change_signs() const override;
   [[nodiscard]] CoordinatorRequests outside_requests() const override;
-  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
+  [[nodiscard]] Result<void> complete(const ProcessReport& position, const std::stop_token& leaves) override;
   void note_history(Attempt attempt, Step step) override;
   void give_up(const std::string& reason) override { set_world_status(WorldStatus::kStop, reason); }
 
@@ -72,7 +71,7 @@ class CoordinatorLink final : public Link {
                   std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
 
   // Records an attempt that is over, and its known number of steps.
-  void note_ended_attempt(Attempt attempt, Step step);
+  void note_ended_attempt(Attempt attempt, Step step) RATOON_REQUIRES(mutex_);
   void send_beats_until_stopped(const std::stop_token& stop);
   void poll_orders_until_stopped(const std::stop_token& stop);
   // Sends one message. If the coordinator refuses the message, returns an error. After a final refusal,
@@ -82,7 +81,7 @@ class CoordinatorLink final : public Link {
                          const std::stop_token& stop);
   void handle_answer(const Refusal& refusal);
   void handle_answer(const Orders& orders);
-  void stop_job(const std::string& reason);
+  void note_job_stopped(const std::string& reason);
   // Returns the error of a call in which the client or the server did not accept the other's identity. If all
   // calls for the time `timeouts_.auth_retry_time` fail in this way, this process ends. A later start may
   // succeed if an administrator corrects the cause of the error.
@@ -101,9 +100,9 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] Heartbeat next_beat();
   [[nodiscard]] std::optional<Timestamp> waits_for_ranks_since() const;
   void note_peers(bool is_any_unreachable);
-  void sleep_until_news(Duration at_most);
+  void sleep_until_beat_needed(Duration at_most);
   // Ends this process if it was ordered to end its attempt but makes no progress.
-  void end_if_stuck() const;
+  void exit_if_stuck() const;
 
   static constexpr Timestamp kNoDeadline{Duration::max()};
 
@@ -123,36 +122,37 @@ class CoordinatorLink final : public Link {
   int lifeline_fd_;                       // of the beating thread
   std::optional<Timestamp> orphaned_at_;  // of the beating thread
 
-  mutable std::mutex mutex_;
-  Position position_;                           // guarded by mutex_
-  Timestamp phase_since_;                       // the last sign of life; guarded by mutex_
-  Timestamp last_beat_at_;                      // when the last beat was made; guarded by mutex_
-  Timestamp ordered_to_leave_at_;               // guarded by mutex_
-  std::string reason_;                          // guarded by mutex_
-  Attempt left_attempt_{0};                     // guarded by mutex_
-  Step left_step_{0};                           // of left_attempt_; guarded by mutex_
-  bool has_been_in_world_ = false;              // it was assigned to a world; guarded by mutex_
-  Attempt newest_ordered_attempt_{0};           // the newest attempt that orders named; guarded by mutex_
-  std::uint64_t sequence_ = 0;                  // guarded by mutex_
-  std::optional<Timestamp> auth_failed_since_;  // all calls since then ended in doubt; guarded by mutex_
-  std::uint64_t answer_count_ = 0;              // of the coordinator, to all calls; guarded by mutex_
-  Timestamp last_answer_at_;                    // the last one; guarded by mutex_
-  std::string no_answer_reason_;                // why the newest call got no answer; guarded by mutex_
-  std::optional<std::uint64_t> answer_count_at_failure_;  // at the last failed join; guarded by mutex_
-  std::condition_variable_any answer_arrived_;
+  mutable Mutex mutex_;
+  ProcessReport position_ RATOON_GUARDED_BY(mutex_);
+  Timestamp phase_since_ RATOON_GUARDED_BY(mutex_);   // the last sign of life
+  Timestamp last_beat_at_ RATOON_GUARDED_BY(mutex_);  // when the last beat was made
+  Timestamp ordered_to_leave_at_ RATOON_GUARDED_BY(mutex_);
+  std::string status_reason_ RATOON_GUARDED_BY(mutex_);
+  Attempt left_attempt_ RATOON_GUARDED_BY(mutex_){0};
+  Step left_step_ RATOON_GUARDED_BY(mutex_){0};                  // of left_attempt_
+  bool has_been_in_world_ RATOON_GUARDED_BY(mutex_) = false;     // it was assigned to a world
+  Attempt newest_ordered_attempt_ RATOON_GUARDED_BY(mutex_){0};  // the newest attempt that orders named
+  std::uint64_t heartbeat_sequence_ RATOON_GUARDED_BY(mutex_) = 0;
+  // All calls since then ended in doubt.
+  std::optional<Timestamp> auth_failed_since_ RATOON_GUARDED_BY(mutex_);
+  std::uint64_t answer_count_ RATOON_GUARDED_BY(mutex_) = 0;  // of the coordinator, to all calls
+  Timestamp last_answer_at_ RATOON_GUARDED_BY(mutex_);        // the last one
+  std::string no_answer_reason_ RATOON_GUARDED_BY(mutex_);    // why the newest call got no answer
+  std::optional<std::uint64_t> answer_count_at_failure_ RATOON_GUARDED_BY(mutex_);  // at the last failed join
+  StoppableConditionVariable answer_arrived_;
   WorldWait world_wait_;                    // of the training thread, as is the next
   std::optional<Timestamp> listing_began_;  // when the newest listing began
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
   std::stop_source leave_source_;  // stopped once this process must leave for good: ends a parked join
   std::atomic<std::uint64_t> save_request_{0};
-  std::atomic<std::uint64_t> hand_over_{0};  // the attempt to be left for a replacement
+  std::atomic<std::uint64_t> hand_over_attempt_{0};  // the attempt to be left for a replacement
   std::atomic<Timestamp> drain_deadline_{kNoDeadline};
-  std::atomic<bool> is_hung_{false};
+  std::atomic<bool> has_hung_rank_{false};
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   std::atomic<bool> is_job_stopped_{false};  // the job, and not only this process
   std::atomic<bool> is_job_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
-  // `peers_` is destroyed after the threads below, which use it, and before the members that it uses.
-  PeerWatch peers_;
+  // `peer_watch_` is destroyed after the threads below, which use it, and before the members that it uses.
+  PeerWatch peer_watch_;
   std::jthread beat_thread_;
   std::jthread orders_thread_;
 };

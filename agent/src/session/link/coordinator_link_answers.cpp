@@ -8,11 +8,11 @@ namespace ratoon::session {
 
 void CoordinatorLink::handle_answer(const Refusal& refusal) {
   if (refusal.kind == names::refusal::kSuperseded) set_world_status(WorldStatus::kFenced, refusal.message);
-  if (refusal.kind == names::refusal::kFinished) stop_job(refusal.message);
+  if (refusal.kind == names::refusal::kFinished) note_job_stopped(refusal.message);
   is_job_unknown_ = refusal.kind == names::refusal::kUnknownJob;
 }
 
-void CoordinatorLink::stop_job(const std::string& reason) {
+void CoordinatorLink::note_job_stopped(const std::string& reason) {
   is_job_stopped_ = true;
   set_world_status(WorldStatus::kStop, reason);
 }
@@ -33,7 +33,7 @@ std::optional<std::string> CoordinatorLink::find_identity_error(
 Error CoordinatorLink::note_auth_failure(const std::string& what, const std::string& why) {
   const SystemClock clock;
   const Timestamp now = clock.now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!auth_failed_since_) {
     auth_failed_since_ = now;
     const Logger logger(clock, {.format = LogFormat::kText});
@@ -47,12 +47,12 @@ Error CoordinatorLink::note_auth_failure(const std::string& what, const std::str
 // process's token. A call without an answer also restarts the time limit for refusals, because an
 // administrator may be repairing the coordinator.
 void CoordinatorLink::clear_auth_failure() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auth_failed_since_.reset();
 }
 
 void CoordinatorLink::note_answer() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++answer_count_;
   last_answer_at_ = SystemClock().now();
   is_job_unknown_ = false;
@@ -61,14 +61,15 @@ void CoordinatorLink::note_answer() {
 }
 
 void CoordinatorLink::note_no_answer(const Error& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   no_answer_reason_ = why.message();
 }
 
 ChangeSigns CoordinatorLink::change_signs() const {
-  const std::lock_guard lock(mutex_);
-  ChangeSigns signs{.coordinator_answered = last_answer_at_};
-  const bool is_handed_over = hand_over_.load() != 0 && hand_over_.load() == position_.attempt.value();
+  const MutexLock lock(mutex_);
+  ChangeSigns signs{.coordinator_answered_at = last_answer_at_};
+  const bool is_handed_over =
+      hand_over_attempt_.load() != 0 && hand_over_attempt_.load() == position_.attempt.value();
   if (!no_answer_reason_.empty())
     signs.expected_change_reason = "the coordinator does not answer: " + no_answer_reason_;
   else if (is_handed_over)
@@ -83,7 +84,7 @@ void CoordinatorLink::note_ended_attempt(Attempt attempt, Step step) {
 }
 
 void CoordinatorLink::note_history(Attempt attempt, Step step) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // For its own attempt, this process keeps the step that it counted itself, because the history may lack the
   // last steps.
   if (attempt != position_.attempt) note_ended_attempt(attempt, step);

@@ -55,7 +55,8 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
 
 Result<std::unique_ptr<Link>> GroupLink::try_open(const Options& options,
                                                   const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-                                                  const GroupTimeouts& patience, const LockWaiting& waiting) {
+                                                  const GroupTimeouts& patience,
+                                                  const LockWaitOptions& waiting) {
   const GroupOptions& group = options.group;
   FolderLocks folder_locks;
   if (group.rank == 0) {
@@ -69,7 +70,7 @@ Result<std::unique_ptr<Link>> GroupLink::try_open(const Options& options,
   if (!folder) return folder.error();
   std::string own_ip = options.member.pod_ip;
   if (own_ip.empty() && !group.is_on_one_machine) own_ip = find_own_address();
-  auto meeting = open_meeting_socket(own_ip);
+  auto meeting = open_rendezvous_socket(own_ip);
   if (!meeting) return meeting.error();
   return std::unique_ptr<Link>(
       new GroupLink(options, *std::move(folder), std::move(folder_locks), *std::move(meeting), patience));
@@ -79,7 +80,7 @@ GroupLink::GroupLink(const Options& options, GroupRendezvous folder, FolderLocks
                      RendezvousSocket meeting, const GroupTimeouts& patience)
     : group_(options.group),
       rollback_(requested_rollback(options)),
-      folder_(std::move(folder)),
+      rendezvous_(std::move(folder)),
       folder_locks_(std::move(folder_locks)),
       rendezvous_socket_(std::move(meeting)),
       timeouts_(patience),
@@ -88,47 +89,47 @@ GroupLink::GroupLink(const Options& options, GroupRendezvous folder, FolderLocks
 GroupLink::~GroupLink() = default;
 
 std::string GroupLink::reason() const {
-  const std::lock_guard lock(mutex_);
-  return reason_;
+  const MutexLock lock(mutex_);
+  return status_reason_;
 }
 
 ChangeSigns GroupLink::change_signs() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.expected_change_reason = check_error_};
 }
 
 void GroupLink::leave_attempt() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   left_attempt_ = std::max(left_attempt_, std::exchange(attempt_, Attempt(0)));
   world_status_ = WorldStatus::kGoOn;
 }
 
 void GroupLink::give_up(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   give_up_reason_ = reason;
 }
 
 std::optional<std::string> GroupLink::find_give_up_reason() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return give_up_reason_;
 }
 
 Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory, Attempt newest_attempt) {
   leave_attempt();
-  own_call_ = random_hex_name();
+  own_request_name_ = random_hex_name();
   JoinRequest request;
   request.process = {
       .job = {.name_space = "launch", .name = group_.name}, .role = "rank", .index = group_.rank};
-  request.process.member_uid = own_call_;
+  request.process.member_uid = own_request_name_;
   request.process.incarnation = left_attempt_ > Attempt(0) ? kRejoinIncarnation : 0;
-  request.process.start = own_call_;
+  request.process.start = own_request_name_;
   request.left_attempt = std::max(left_attempt_, newest_attempt);
-  request.address = join_address(rendezvous_socket_.at);
+  request.address = format_address(rendezvous_socket_.at);
   request.inventory = inventory;
   request.rollback = rollback_;
   request.threads = threads();
-  if (auto called = folder_.call(request); !called) return called.error();
-  if (group_.rank != 0) return wait_for_answer(own_call_);
+  if (auto called = rendezvous_.call(request); !called) return called.error();
+  if (group_.rank != 0) return wait_for_answer(own_request_name_);
   auto formed = form_world(request);
   if (!formed && formed.error().kind() == ErrorKind::kInvalid) publish_refusal(formed.error().message());
   return formed;
@@ -138,21 +139,21 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
 void GroupLink::publish_refusal(const std::string& why) {
   std::vector<std::string> former;
   {
-    const std::lock_guard lock(mutex_);
-    former = rank_calls_;
+    const MutexLock lock(mutex_);
+    former = rank_request_names_;
   }
   // Write the reason also to rank 0's earlier call file, because ranks of the previous attempt still read
   // that file.
-  if (!former.empty()) static_cast<void>(folder_.note_end(former.front(), why));
-  const auto tell = [&] { return folder_.end_before_call(why, own_call_, former); };
+  if (!former.empty()) static_cast<void>(rendezvous_.note_end(former.front(), why));
+  const auto tell = [&] { return rendezvous_.end_before_call(why, own_request_name_, former); };
   repeat_until_all_informed(tell, clock_.now() + timeouts_.end_report_timeout, timeouts_.check_interval,
                             clock_);
 }
 
 void GroupLink::publish_final_failure(const std::string& why) {
-  if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
+  if (!own_request_name_.empty()) return static_cast<void>(rendezvous_.note_end(own_request_name_, why));
   // Publish the reason in a new file, because the other ranks have not seen a call file of this process.
-  const auto tell = [&] { return folder_.end_before_call(why); };
+  const auto tell = [&] { return rendezvous_.end_before_call(why); };
   repeat_until_all_informed(tell, clock_.now() + timeouts_.end_report_timeout, timeouts_.check_interval,
                             clock_);
 }
@@ -162,20 +163,20 @@ void GroupLink::publish_final_failure(const std::string& why) {
 Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::string> calls;
   {
-    const std::lock_guard lock(mutex_);
-    calls = rank_calls_;
+    const MutexLock lock(mutex_);
+    calls = rank_request_names_;
   }
   for (const std::uint32_t rank : ranks) {
     if (rank >= calls.size() || calls[rank].empty()) continue;
-    const auto why = folder_.find_refusal(calls[rank]);
+    const auto why = rendezvous_.find_refusal(calls[rank]);
     if (!why) return why.error();
     if (*why) return Error(ErrorKind::kInvalid, "rank " + std::to_string(rank) + " ended for good: " + **why);
   }
   if (group_.rank != 0) return {};
   // Also check rank 0's earlier call file, because ranks that have just ended may have written their reason
   // to that file.
-  for (const std::string& own : {own_call_, calls.empty() ? own_call_ : calls.front()}) {
-    const auto why = folder_.find_end_before_call(own, ranks);
+  for (const std::string& own : {own_request_name_, calls.empty() ? own_request_name_ : calls.front()}) {
+    const auto why = rendezvous_.find_end_before_call(own, ranks);
     if (!why) return why.error();
     if (*why) return Error(ErrorKind::kInvalid, **why);
   }
@@ -186,9 +187,9 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
   const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
   Timestamp next_line = began + kMissingRanksLogInterval;
-  LocalCheckFailures looks(timeouts_.local_check);
+  LocalCheckFailures looks(timeouts_.local_check_timeout);
   for (;;) {
-    auto found = folder_.find_calls();
+    auto found = rendezvous_.find_calls();
     if (!found) return found.error();
     if (auto why = looks.note_check_result(found->check_error, clock_))
       return Error(ErrorKind::kIo, *std::move(why));
@@ -254,12 +255,17 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     starts.push_back(calls[rank].process.start);
     assignment.rank = Rank(rank);
     if (rank == 0) continue;
-    const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
+    const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_request_name_});
     if (!answered) return answered.error();
   }
   // Remove the older call files, because all ranks have written new call files. If a file cannot be removed,
   // the next launch removes it.
-  const auto forgotten = folder_.forget(rank_calls_);
+  std::vector<std::string> former;
+  {
+    const MutexLock lock(mutex_);
+    former = rank_request_names_;
+  }
+  const auto forgotten = rendezvous_.forget(former);
   if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
   enter_attempt(own.attempt, std::move(starts));
   return own;
@@ -268,9 +274,9 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
 // Writes rank 0's answer to a join request, and repeats the write after a temporary error. If rank 0 joined
 // again instead of repeating the write, it would end the attempt of ranks that already have answers.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
-  const Timestamp give_up = clock_.now() + timeouts_.local_check;
+  const Timestamp give_up = clock_.now() + timeouts_.local_check_timeout;
   for (;;) {
-    auto written = folder_.answer(call, answer);
+    auto written = rendezvous_.answer(call, answer);
     if (written || !written.error().is_retryable() || clock_.now() >= give_up) return written;
     if (const auto why = find_give_up_reason()) return Error(ErrorKind::kCancelled, *why);
     std::this_thread::sleep_for(timeouts_.check_interval);
@@ -281,9 +287,9 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
   const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
   Timestamp next_line = began + kMissingRanksLogInterval;
-  LocalCheckFailures looks(timeouts_.local_check);
+  LocalCheckFailures looks(timeouts_.local_check_timeout);
   for (;;) {
-    const auto found = folder_.find_answer(call);
+    const auto found = rendezvous_.find_answer(call);
     if (!found) return found.error();
     if (auto why = looks.note_check_result(found->check_error, clock_))
       return Error(ErrorKind::kIo, *std::move(why));
@@ -293,7 +299,7 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
       enter_attempt(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }
-    const auto refusal = folder_.find_refusal(call);
+    const auto refusal = rendezvous_.find_refusal(call);
     if (!refusal) return refusal.error();
     if (*refusal) return Error(ErrorKind::kInvalid, "rank 0 forms no world: " + **refusal);
     if (const auto may_come = check_none_has_ended({0}); !may_come) return may_come.error();
@@ -315,27 +321,27 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
 }
 
 void GroupLink::enter_attempt(Attempt attempt, std::vector<std::string> calls) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   attempt_ = attempt;
-  rank_calls_ = std::move(calls);
+  rank_request_names_ = std::move(calls);
 }
 
-Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
+Result<void> GroupLink::complete(const ProcessReport&, const std::stop_token&) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     attempt_ = Attempt(0);  // this process has done its part: losses no longer matter to it
   }
-  return folder_.note_done(own_call_);
+  return rendezvous_.note_done(own_request_name_);
 }
 
 std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls) {
-  const auto looked = folder_.find_fault(attempt, calls);
+  const auto looked = rendezvous_.find_fault(attempt, calls);
   if (looked && !looked->why.empty()) return looked->why;
   // If the check hangs, end the attempt. After an error of this machine, repeat the check (below).
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->check_error : looked.error();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     check_error_ =
         unknown ? "this rank cannot check whether the other ranks are alive: " + unknown->message() : "";
   }
@@ -343,17 +349,17 @@ std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<st
 }
 
 void GroupLink::watch_until_stopped(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     watch_wakeup_.wait_for(lock, stop, timeouts_.check_interval, [] { return false; });
     if (stop.stop_requested() || attempt_.value() == 0 || world_status() != WorldStatus::kGoOn) continue;
     const Attempt attempt = attempt_;
-    const std::vector<std::string> calls = rank_calls_;
+    const std::vector<std::string> calls = rank_request_names_;
     lock.unlock();
     const std::string fault = find_end_of_attempt(attempt, calls);
     lock.lock();
     if (fault.empty() || attempt_ != attempt) continue;
-    reason_ = fault;
+    status_reason_ = fault;
     world_status_ = WorldStatus::kWorldChanged;
   }
 }

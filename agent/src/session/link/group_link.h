@@ -5,13 +5,11 @@
 //
 // If the disk of the folder hangs, the attempt ends with kIo after the timeout of the calls. A check that
 // fails because of this machine, for example for lack of descriptors, tells nothing about other ranks. After
-// such a failure, the process repeats the check for at most the time `local_check`.
+// such a failure, the process repeats the check for at most the time `local_check_timeout`.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -24,6 +22,7 @@
 #include "agent/src/session/rendezvous/local_check_failures.h"
 #include "agent/src/session/rendezvous/rendezvous_socket.h"
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::session {
 
@@ -38,14 +37,14 @@ class GroupLink final : public Link {
                                         Attempt newest_attempt) override;
   [[nodiscard]] int listening_fd() const override { return rendezvous_socket_.fd.get(); }
   [[nodiscard]] std::string own_host() const override { return rendezvous_socket_.at.host; }
-  void note_position(const Position& position) override { static_cast<void>(position); }
+  void note_position(const ProcessReport& position) override { static_cast<void>(position); }
   [[nodiscard]] WorldStatus world_status() const override {
     return world_status_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] ChangeSigns change_signs() const override;
   [[nodiscard]] CoordinatorRequests outside_requests() const override { return {}; }
-  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
+  [[nodiscard]] Result<void> complete(const ProcessReport& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override;
   void publish_final_failure(const std::string& why) override;
   void form_no_new_world(const std::string& why) override { no_world_reason_ = why; }
@@ -53,7 +52,7 @@ class GroupLink final : public Link {
  private:
   [[nodiscard]] static Result<std::unique_ptr<Link>> try_open(
       const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-      const GroupTimeouts& patience, const LockWaiting& waiting);
+      const GroupTimeouts& patience, const LockWaitOptions& waiting);
   GroupLink(const Options& options, GroupRendezvous folder, FolderLocks folder_locks,
             RendezvousSocket meeting, const GroupTimeouts& patience);
 
@@ -74,25 +73,26 @@ class GroupLink final : public Link {
 
   const GroupOptions group_;
   const std::optional<RollbackRequest> rollback_;
-  const GroupRendezvous folder_;
+  const GroupRendezvous rendezvous_;
   const FolderLocks folder_locks_;  // held by rank 0 alone
   const RendezvousSocket rendezvous_socket_;
   const GroupTimeouts timeouts_;
   const SystemClock clock_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any watch_wakeup_;
-  Attempt attempt_{0};                   // of this process; 0: none; guarded by mutex_
-  std::vector<std::string> rank_calls_;  // of its ranks; on ranks above 0 rank 0's alone; guarded by mutex_
-  std::string reason_;                   // guarded by mutex_
-  std::string check_error_;              // why the newest look at the ranks failed; guarded by mutex_
-  std::optional<std::string>
-      give_up_reason_{};  // why this process stops waiting for a world; guarded by mutex_
+  mutable Mutex mutex_;
+  StoppableConditionVariable watch_wakeup_;
+  Attempt attempt_ RATOON_GUARDED_BY(mutex_){0};  // of this process; 0: none
+  // Of its ranks; on ranks above 0 rank 0's alone.
+  std::vector<std::string> rank_request_names_ RATOON_GUARDED_BY(mutex_);
+  std::string status_reason_ RATOON_GUARDED_BY(mutex_);
+  std::string check_error_ RATOON_GUARDED_BY(mutex_);  // why the newest look at the ranks failed
+  // Why this process stops waiting for a world.
+  std::optional<std::string> give_up_reason_ RATOON_GUARDED_BY(mutex_){};
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   Attempt left_attempt_{0};                       // of the training thread
-  std::string own_call_;                          // of the training thread
+  std::string own_request_name_;                  // of the training thread
   std::optional<std::string> no_world_reason_{};  // why no new world is formed; of the training thread
-  LocalCheckFailures local_failures_{timeouts_.local_check};  // of the watching thread
+  LocalCheckFailures local_failures_{timeouts_.local_check_timeout};  // of the watching thread
   std::jthread watch_thread_;
 };
 

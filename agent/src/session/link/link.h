@@ -37,20 +37,20 @@ enum class WorldStatus {
 // once, because the operator measures the duration of recoveries with them.
 enum class Milestone { kNone, kJoined, kLoaded, kStepped };
 
-struct Position {
+struct ProcessReport {
   Attempt attempt{0};
   Step step{0};
   ProcessPhase phase = ProcessPhase::kJoining;
   std::optional<Duration> allowed{};  // the longest stay in `phase`; nullopt: there is no limit
-  bool is_winding_up = false;         // no step is being made: remaining work may take any time
+  bool is_doing_final_work = false;   // no step is being made: remaining work may take any time
   Milestone milestone = Milestone::kNone;
   std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
   std::vector<InventoryEntry> damaged{};    // of this attempt: reported before, and they did not read back
   std::string weights{};                    // at the end: the file with the weights, if there is one
-  std::string finish_reason{};       // of finish(), if this process knows it: the program ended the run early
-  std::optional<Outlook> outlook{};  // of rank 0
-  std::optional<double> save_seconds{};     // the longest recent one; absent: nothing was saved yet
-  std::optional<Timestamp> saving_since{};  // of the oldest save in progress
+  std::string finish_reason{};  // of finish(), if this process knows it: the program ended the run early
+  std::optional<ProgressEstimate> outlook{};  // of rank 0
+  std::optional<double> save_seconds{};       // the longest recent one; absent: nothing was saved yet
+  std::optional<Timestamp> saving_since{};    // of the oldest save in progress
 
   // save_seconds_at() also counts the save in progress, because no new position is reported while training
   // waits for a save.
@@ -71,7 +71,7 @@ struct CoordinatorRequests {
 struct ChangeSigns {
   std::string expected_change_reason{};  // a change is under way, or a peer does not answer; empty: nothing
                                          // points to one
-  std::optional<Timestamp> coordinator_answered{};  // the last time; nullopt: there is no coordinator
+  std::optional<Timestamp> coordinator_answered_at{};  // the last time; nullopt: there is no coordinator
 };
 
 class Link {
@@ -94,7 +94,7 @@ class Link {
   [[nodiscard]] virtual std::string own_host() const = 0;
   // Stores the current position for the next report, which also shows that this process is alive.
   // note_position() is cheap, and is called at each change of phase.
-  virtual void note_position(const Position& position) = 0;
+  virtual void note_position(const ProcessReport& position) = 0;
   [[nodiscard]] virtual WorldStatus world_status() const = 0;
   [[nodiscard]] virtual std::string reason() const = 0;
   // Returns whether the attempt ends because one of its ranks hung.
@@ -104,7 +104,8 @@ class Link {
   [[nodiscard]] virtual CoordinatorRequests outside_requests() const = 0;
   // Reports that this process has completed the run. complete() returns when the coordinator has the report.
   // After a stop request, complete() returns soon, and the report may or may not have arrived.
-  [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
+  [[nodiscard]] virtual Result<void> complete(const ProcessReport& position,
+                                              const std::stop_token& leaves) = 0;
   // Ends the wait in join(), from any thread: join() returns kCancelled with `reason`. If join() of an
   // implementation never waits, its give_up() does nothing.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
@@ -130,8 +131,8 @@ class Link {
   }
 
   // Sets, before join(), how many threads the computing library uses for one operation in this process. Only
-  // runs with --deterministic need pin_threads(), so that all ranks use rank 0's number of threads.
-  void pin_threads(std::uint32_t count) { threads_ = count; }
+  // runs with --deterministic need set_thread_count(), so that all ranks use rank 0's number of threads.
+  void set_thread_count(std::uint32_t count) { thread_count_ = count; }
 
   // Sets a function that join() calls each time that it learns that other ranks are missing.
   void set_waiting_callback(std::function<void()> told) { waiting_callback_ = std::move(told); }
@@ -140,11 +141,11 @@ class Link {
   void call_waiting_callback() const {
     if (waiting_callback_) waiting_callback_();
   }
-  [[nodiscard]] std::uint32_t threads() const { return threads_; }
+  [[nodiscard]] std::uint32_t threads() const { return thread_count_; }
 
  private:
   std::function<void()> waiting_callback_;
-  std::uint32_t threads_ = 0;
+  std::uint32_t thread_count_ = 0;
 };
 
 // Creates the Link that the options require, and locks the run's folder. If the disk of the run's folder

@@ -7,7 +7,7 @@
 
 namespace ratoon::session {
 
-Result<std::unique_ptr<TokenFile>> open_token(const MemberOptions& member, const Clock& clock) {
+Result<std::unique_ptr<TokenFile>> open_token_file(const MemberOptions& member, const Clock& clock) {
   auto token = std::make_unique<TokenFile>(member.token_file, clock);
   if (member.token_file.empty() || !token->token().empty()) return token;
   const auto text = read_file(member.token_file);

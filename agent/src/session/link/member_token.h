@@ -13,6 +13,7 @@ namespace ratoon::session {
 
 // Returns kInvalid if the token's file is missing or empty, and the error of the read if the file exists but
 // cannot be read. `clock` must outlive the returned TokenFile.
-[[nodiscard]] Result<std::unique_ptr<TokenFile>> open_token(const MemberOptions& member, const Clock& clock);
+[[nodiscard]] Result<std::unique_ptr<TokenFile>> open_token_file(const MemberOptions& member,
+                                                                 const Clock& clock);
 
 }  // namespace ratoon::session

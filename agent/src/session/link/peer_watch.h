@@ -7,10 +7,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +17,7 @@
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::session {
 
@@ -31,16 +30,16 @@ class PeerWatch {
     Duration pause_if_all_reachable = std::chrono::seconds(5);  // after all could
     Duration connect_timeout = std::chrono::seconds(2);
   };
-  // A WaitsSince returns the time since which the process waits for other ranks; nullopt if it does not
-  // wait.
-  using WaitsSince = std::function<std::optional<Timestamp>()>;
+  // A WaitStartFunction returns the time since which the process waits for other ranks; nullopt if it does
+  // not wait.
+  using WaitStartFunction = std::function<std::optional<Timestamp>()>;
 
   // An OnUnreachableChanged is called when the list of unreachable peers has changed. `is_any` is true if any
   // peer is unreachable.
   using OnUnreachableChanged = std::function<void(bool is_any)>;
 
   // PeerWatch calls the functions `waits_since` and `on_news` on its own thread.
-  PeerWatch(const ProbeTimes& pace, WaitsSince waits_since, OnUnreachableChanged on_news);
+  PeerWatch(const ProbeTimes& pace, WaitStartFunction waits_since, OnUnreachableChanged on_news);
 
   // Sets the peers of a new attempt. If `peers` is empty, nothing is probed.
   void set_peers(std::vector<PeerAddress> peers);
@@ -53,17 +52,17 @@ class PeerWatch {
   // Tries once to connect to each peer. Returns the pause until the next call of probe().
   [[nodiscard]] Duration probe(const std::stop_token& stop);
 
-  const ProbeTimes pace_;
-  const WaitsSince waits_since_;
+  const ProbeTimes probe_times_;
+  const WaitStartFunction waits_since_;
   const OnUnreachableChanged on_unreachable_changed_;
   const SystemClock clock_{};
-  mutable std::mutex mutex_;
-  std::vector<PeerAddress> peers_;              // guarded by mutex_
-  std::uint64_t attempt_count_ = 0;             // guarded by mutex_
-  std::optional<Timestamp> wait_began_at_;      // of the lists below; guarded by mutex_
-  std::vector<std::string> failed_last_round_;  // in the last round; guarded by mutex_
-  std::vector<std::string> unreachable_;        // in the last two; guarded by mutex_
-  std::condition_variable_any peers_changed_;
+  mutable Mutex mutex_;
+  std::vector<PeerAddress> peers_ RATOON_GUARDED_BY(mutex_);
+  std::uint64_t attempt_count_ RATOON_GUARDED_BY(mutex_) = 0;
+  std::optional<Timestamp> wait_began_at_ RATOON_GUARDED_BY(mutex_);  // of the lists below
+  std::vector<std::string> failed_last_round_ RATOON_GUARDED_BY(mutex_);
+  std::vector<std::string> unreachable_peers_ RATOON_GUARDED_BY(mutex_);  // in the last two rounds
+  StoppableConditionVariable peers_changed_;
   std::jthread thread_;  // last: it uses everything above
 };
 

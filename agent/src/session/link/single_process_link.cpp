@@ -26,9 +26,9 @@ Result<Assignment> SingleProcessLink::join(const std::vector<InventoryEntry>& in
   return assignment;
 }
 
-void SingleProcessLink::note_position(const Position&) {}
+void SingleProcessLink::note_position(const ProcessReport&) {}
 
-Result<void> SingleProcessLink::complete(const Position&, const std::stop_token&) {
+Result<void> SingleProcessLink::complete(const ProcessReport&, const std::stop_token&) {
   return {};
 }
 

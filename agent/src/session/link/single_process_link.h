@@ -18,11 +18,11 @@ class SingleProcessLink final : public Link {
                                         Attempt newest_attempt) override;
   [[nodiscard]] int listening_fd() const override { return -1; }
   [[nodiscard]] std::string own_host() const override { return "127.0.0.1"; }
-  void note_position(const Position& position) override;
+  void note_position(const ProcessReport& position) override;
   [[nodiscard]] WorldStatus world_status() const override { return WorldStatus::kGoOn; }
   [[nodiscard]] std::string reason() const override { return ""; }
   [[nodiscard]] CoordinatorRequests outside_requests() const override { return {}; }
-  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
+  [[nodiscard]] Result<void> complete(const ProcessReport& position, const std::stop_token& leaves) override;
 
  private:
   explicit SingleProcessLink(FolderLocks locks) : locks_(std::move(locks)) {}

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "base/contract/codec.h"
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::session {
 
@@ -30,7 +30,7 @@ class UnreadableMessages {
     if (!answer)
       return log_once(route, "the answer of the coordinator cannot be read; the call is repeated",
                       answer.error().message());
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto said = logged_routes_.find(route); said != logged_routes_.end())
       logged_routes_.erase(said);
     return answer;
@@ -42,7 +42,7 @@ class UnreadableMessages {
 
  private:
   Error log_once(std::string_view route, const std::string& what, const std::string& why) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (logged_routes_.emplace(route).second) {
       const Logger logger(clock_, {.format = LogFormat::kText});
       logger.warning(what, {{"route", std::string(route)}, {"why", why}});
@@ -51,8 +51,8 @@ class UnreadableMessages {
   }
 
   const Clock& clock_;
-  std::mutex mutex_;
-  std::set<std::string, std::less<>> logged_routes_;  // routes that were logged; guarded by mutex_
+  Mutex mutex_;
+  std::set<std::string, std::less<>> logged_routes_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::session

@@ -50,7 +50,7 @@ checkpoint::Tiers open_tiers(const Options& options,
     if (!*folder_itself) *folder_itself = folder;
     return checkpoint::add_timeout(folder, calls);
   };
-  auto tiers = (*calls)("opening " + home_of(options),
+  auto tiers = (*calls)("opening " + home_location(options),
                         [places, stop] { return checkpoint::Tiers::open(places, stop); });
   if (tiers) home = tiers->home().store ? tiers->home().disk : *folder_itself;
   if (!tiers) fail(exit_code_of(tiers.error()), tiers.error().message());
@@ -59,8 +59,8 @@ checkpoint::Tiers open_tiers(const Options& options,
 
 std::string find_identity(const Options& options, const checkpoint::Tiers& tiers,
                           checkpoint::CallsWithTimeout& calls) {
-  const auto mark = [&] { return read_home_mark(options, calls); };
-  auto identity = identity_of(options, *tiers.home().disk, mark, random_hex_name());
+  const auto mark = [&] { return read_home_folder_hash(options, calls); };
+  auto identity = job_identity_of(options, *tiers.home().disk, mark, random_hex_name());
   if (!identity) fail(exit_code_of(identity.error()), identity.error().message());
   return *std::move(identity);
 }
@@ -106,16 +106,16 @@ ExitCode exit_code_of(const Error& error) {
 
 CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr<metrics::Meters> meters)
     : options_(options),
-      calls_(make_calls_with_timeout(std::chrono::seconds(options.disk_timeout_seconds))),
+      calls_with_timeout_(make_calls_with_timeout(std::chrono::seconds(options.disk_timeout_seconds))),
       shutdown_calls_(make_calls_with_timeout(kLeavingCallTimeout)),
-      tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
-      identity_(find_identity(options, tiers_, *calls_)),
+      tiers_(open_tiers(options, calls_with_timeout_, home_, stop_.get_token())),
+      identity_(find_identity(options, tiers_, *calls_with_timeout_)),
       owner_(find_owner(options, identity_)),
       ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)),
       mirrors_(make_mirrors(
           make_mirror_plan(tiers_, options, cleaning_rule(tiers_, options, owner_, term_reader(ownership_))),
           std::move(meters), events_)) {
-  if (const auto checked = check_final_weights_file(options, *calls_); !checked)
+  if (const auto checked = check_final_weights_file(options, *calls_with_timeout_); !checked)
     fail(exit_code_of(checked.error().kind()), checked.error().message());
 }
 
@@ -164,7 +164,8 @@ void CheckpointLocations::move_old_checkpoints_away(Attempt first) {
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
-  if (const auto ours = ownership_->confirm_all(); !ours) fail(ExitCode::kStartAgain, ours.error().message());
+  if (const auto ours = ownership_->confirm_all_locations(); !ours)
+    fail(ExitCode::kStartAgain, ours.error().message());
   // Move the checkpoints of the home, the run's main location, last. If this start is interrupted earlier, a
   // repeated start without --overwrite still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
@@ -219,17 +220,17 @@ Result<checkpoint::Inventory> CheckpointLocations::list_resumable() {
   if (!found) return found;
   auto plan = plan_rollback(options_, *found);
   if (!plan) fail(ExitCode::kConfiguration, plan.error().message());
-  rollback_ = *std::move(plan);
+  rollback_plan_ = *std::move(plan);
   foreign_paths_.insert(found->foreign_paths.begin(), found->foreign_paths.end());
-  return restrict_to_plan(*std::move(found), rollback_);
+  return restrict_to_plan(*std::move(found), rollback_plan_);
 }
 
 Result<void> CheckpointLocations::check_manifests_exist() const {
-  return check_no_manifests_lost(tiers_, options_, *calls_);
+  return check_no_manifests_lost(tiers_, options_, *calls_with_timeout_);
 }
 
 Result<void> CheckpointLocations::record_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
-  if (auto ours = ownership_->confirm_all(); !ours) return ours;
+  if (auto ours = ownership_->confirm_all_locations(); !ours) return ours;
   for (const checkpoint::Tier& tier : tiers_.all()) {
     const auto there = checkpoint::rollbacks_in(*tier.disk);
     if (!there) return there.error();
@@ -270,7 +271,7 @@ void CheckpointLocations::begin_attempt(const Assignment& assignment, const std:
                         " after its checkpoints were listed: they are listed again");
     report_unknown_entries();
   } else {
-    if (const auto left = ownership_->leave_to_others(); !left)
+    if (const auto left = ownership_->leave_claims_to_others(); !left)
       fail(exit_code_of(left.error()), left.error().message());
   }
   // Stop the copies to stores that the previous attempt began, because rank 0 of this attempt continues them.
@@ -278,11 +279,11 @@ void CheckpointLocations::begin_attempt(const Assignment& assignment, const std:
     mirrors->begin_attempt(assignment);
     return {};
   };
-  if (const auto begun = (*calls_)("ending copies", begin); !begun)
+  if (const auto begun = (*calls_with_timeout_)("ending copies", begin); !begun)
     fail(exit_code_of(begun.error()), begun.error().message());
 }
 
-checkpoint::SaveContext CheckpointLocations::saving_world(const Assignment& assignment) const {
+checkpoint::SaveContext CheckpointLocations::save_context(const Assignment& assignment) const {
   const checkpoint::KeepRules rules = home_rules(options_);
   const std::uint64_t term = ownership_->term_at(*tiers_.home().disk);
   checkpoint::SaveContext world{
@@ -316,14 +317,14 @@ checkpoint::SaveContext CheckpointLocations::saving_world(const Assignment& assi
 
 checkpoint::SaverOptions CheckpointLocations::saver_options() const {
   auto options = session::saver_options(options_);
-  options.calls = calls_;
+  options.calls = calls_with_timeout_;
   options.owner = identity_;
   if (!options.slots_folder.empty()) {
     // Staging slots must be in memory, because the training thread copies into them, and a copy that waits
     // for a disk cannot be interrupted.
     const auto is_memory =
-        (*calls_)("looking at " + options.slots_folder.string(),
-                  [folder = options.slots_folder] { return checkpoint::is_in_memory(folder); });
+        (*calls_with_timeout_)("looking at " + options.slots_folder.string(),
+                               [folder = options.slots_folder] { return checkpoint::is_in_memory(folder); });
     if (!is_memory) fail(exit_code_of(is_memory.error()), is_memory.error().message());
     if (!*is_memory) {
       events_->add(options.slots_folder.string() +
@@ -333,12 +334,11 @@ checkpoint::SaverOptions CheckpointLocations::saver_options() const {
     }
   }
   if (!options.slots_folder.empty() && tiers_.home().store == nullptr) {
-    const auto mark = read_home_mark(options_, *calls_);
+    const auto mark = read_home_folder_hash(options_, *calls_with_timeout_);
     if (!mark) fail(exit_code_of(mark.error()), mark.error().message());
-    options.location_mark = *mark;
+    options.location_hash = *mark;
   }
-  options.location_mark =
-      combine_mark_with_term(options.location_mark, ownership_->term_at(*tiers_.home().disk));
+  options.location_hash = staging_mark(options.location_hash, ownership_->term_at(*tiers_.home().disk));
   if (const auto& store = tiers_.home().store) {
     options.pass_progress_callback = [store](std::function<void()> told) {
       store->set_progress_callback(std::move(told));

@@ -57,7 +57,9 @@ class CheckpointLocations {
   }
   [[nodiscard]] checkpoint::SaverOptions saver_options() const;
   // Returns the object that runs calls of any disk with a timeout.
-  [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
+  [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const {
+    return calls_with_timeout_;
+  }
 
   // A run without a coordinator calls claim_locations() before all other functions. Waits until no other job
   // uses the run's locations. Throws a Failure. While claim_locations() waits, it calls `goes_on`, and throws
@@ -85,7 +87,7 @@ class CheckpointLocations {
   // manifest, a checkpoint is not found.
   [[nodiscard]] Result<void> check_manifests_exist() const;
   // Returns the rollback that the last call of list_resumable() planned.
-  [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
+  [[nodiscard]] const RollbackPlan& rollback() const { return rollback_plan_; }
   // Rank 0 records the rollbacks in every location, the newest first, and sets aside the checkpoints of the
   // discarded steps. Changes nothing if another job has used a location since this attempt began.
   [[nodiscard]] Result<void> record_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
@@ -95,7 +97,7 @@ class CheckpointLocations {
   // Throws a Failure or Interrupted.
   void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
   // Returns the options with which the saver writes checkpoints in an attempt.
-  [[nodiscard]] checkpoint::SaveContext saving_world(const Assignment& assignment) const;
+  [[nodiscard]] checkpoint::SaveContext save_context(const Assignment& assignment) const;
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
   // Loads the assigned checkpoint from its first intact copy, and returns the name of the tier (folder or
@@ -121,7 +123,7 @@ class CheckpointLocations {
     return found ? Result<bool>(found->has_value()) : found.error();
   }
   // Completes `ticket` when each store has this checkpoint or a newer one.
-  void await_copies(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket) {
+  void complete_after_copies(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket) {
     mirrors_->await(id, ticket);
   }
 
@@ -160,13 +162,13 @@ class CheckpointLocations {
     }));
   }
   void set_lineage_aside(std::optional<Attempt> before);
-  using Take = Result<void> (OwnershipGuard::*)(const Clock&, const checkpoint::Claim::Pause&);
+  using Take = Result<void> (OwnershipGuard::*)(const Clock&, const checkpoint::Claim::PauseFunction&);
   void claim_locations_with(Take take, const std::function<bool()>& goes_on);
   void report_unknown_entries();
 
   const Options& options_;
   std::stop_source stop_;  // ends waits for a store
-  std::shared_ptr<checkpoint::CallsWithTimeout> calls_;
+  std::shared_ptr<checkpoint::CallsWithTimeout> calls_with_timeout_;
   std::shared_ptr<checkpoint::CallsWithTimeout>
       shutdown_calls_;  // with a shorter timeout, used while leaving
   std::shared_ptr<checkpoint::Disk> home_;
@@ -177,7 +179,7 @@ class CheckpointLocations {
   // ownership_ and mirrors_ are shared pointers, because abandoned disk calls may still use the two objects.
   std::shared_ptr<OwnershipGuard> ownership_;
   std::shared_ptr<Mirrors> mirrors_;
-  RollbackPlan rollback_;
+  RollbackPlan rollback_plan_;
   std::set<std::string> foreign_paths_;  // seen in any place
   bool has_reported_unknown_entries_ = false;
   bool is_job_over_ = false;

@@ -31,7 +31,7 @@ constexpr std::uint32_t kClaimKeepingMembers = 4;
 
 }  // namespace
 
-std::string host_text(const std::string& name, const std::string& boot) {
+std::string host_name_with_boot_id(const std::string& name, const std::string& boot) {
   if (boot.empty()) return name;
   return name + "+" + to_hex(xxh3_128(std::as_bytes(std::span(boot)))).substr(0, kBootIdDigits);
 }
@@ -53,15 +53,15 @@ bool keeps_claims_alive(const Options& options) {
 Result<checkpoint::Owner> owner_on_this_host(const Options& options, const std::string& identity) {
   const auto boot = read_boot_id();
   if (!boot) return boot.error();
-  return owner_of(options, host_text(host_name(), *boot), identity, random_hex_name());
+  return owner_of(options, host_name_with_boot_id(host_name(), *boot), identity, random_hex_name());
 }
 
-Result<std::uint64_t> read_home_mark(const Options& options, checkpoint::CallsWithTimeout& calls) {
-  return calls("looking at " + home_of(options),
+Result<std::uint64_t> read_home_folder_hash(const Options& options, checkpoint::CallsWithTimeout& calls) {
+  return calls("looking at " + home_location(options),
                [folder = run_folder(options)] { return Result<std::uint64_t>(folder_inode_hash(folder)); });
 }
 
-std::uint64_t combine_mark_with_term(std::uint64_t mark_of_folder, std::uint64_t term) {
+std::uint64_t staging_mark(std::uint64_t mark_of_folder, std::uint64_t term) {
   if (term == checkpoint::kUnknownTerm) return mark_of_folder;
   const std::array<std::uint64_t, 2> both{mark_of_folder, term};
   return xxh3_128(std::as_bytes(std::span(both))).low;

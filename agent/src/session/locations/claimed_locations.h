@@ -28,16 +28,16 @@ namespace ratoon::session {
 [[nodiscard]] bool keeps_claims_alive(const Options& options);
 // Returns a text such as "node-1+5e0f33c1": the host name, and the first digits of the kernel's boot id.
 // Machines with cloned disks may have equal host names, folders, identities and inodes, but not boot ids.
-[[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);
+[[nodiscard]] std::string host_name_with_boot_id(const std::string& name, const std::string& boot);
 // Returns the Owner with which this process claims locations, for the job with the given identity.
 [[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
                                                            const std::string& identity);
 // Returns folder_inode_hash() of the run's folder, or an error if the disk hangs for the timeout of `calls`.
-[[nodiscard]] Result<std::uint64_t> read_home_mark(const Options& options,
-                                                   checkpoint::CallsWithTimeout& calls);
+[[nodiscard]] Result<std::uint64_t> read_home_folder_hash(const Options& options,
+                                                          checkpoint::CallsWithTimeout& calls);
 // Computes the mark (a hash) of staging slots from the folder's mark and the claim's term. A staged save of
 // an earlier process is committed only if its mark is equal, that is, if no other job used the folder since.
-[[nodiscard]] std::uint64_t combine_mark_with_term(std::uint64_t mark_of_folder, std::uint64_t term);
+[[nodiscard]] std::uint64_t staging_mark(std::uint64_t mark_of_folder, std::uint64_t term);
 
 // cleaning_rule() returns a function that decides whether a process may remove old files from a location. If
 // a location needs a claim, the job must still own the claim in the term that the function `term_of` returns.

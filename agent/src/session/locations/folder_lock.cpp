@@ -40,7 +40,7 @@ Error lock_taken_error(const std::string& place) {
 
 // Takes a lock by binding an abstract socket name of Linux instead of a file. The kernel gives a socket name
 // to only one process, and releases the name when the process ends.
-Result<FdClosedOnFork> lock_name(const std::string& place) {
+Result<FdClosedOnFork> lock_socket_name(const std::string& place) {
   const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -54,7 +54,7 @@ Result<FdClosedOnFork> lock_name(const std::string& place) {
 }
 
 Result<FdClosedOnFork> lock_file(const std::filesystem::path& folder, FolderUse use) {
-  const std::string path = (folder / checkpoint::kLock).string();
+  const std::string path = (folder / checkpoint::kLockFile).string();
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kLockMode));
   const int number = errno;
   if (!lock.is_open() && number == ELOOP)
@@ -99,7 +99,7 @@ struct LockResult {
 
 LockResult lock_with_waiting(const std::filesystem::path& folder,
                              const std::function<Result<FdClosedOnFork>()>& lock,
-                             checkpoint::CallsWithTimeout& calls, const LockWaiting& waiting) {
+                             checkpoint::CallsWithTimeout& calls, const LockWaitOptions& waiting) {
   bool is_held = false;
   const auto take = [&] {
     auto taken = calls("locking " + folder.string(), lock);
@@ -117,11 +117,11 @@ LockResult lock_with_waiting(const std::filesystem::path& folder,
 }
 
 Result<FdClosedOnFork> lock_home(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
-                                 const LockWaiting& waiting) {
+                                 const LockWaitOptions& waiting) {
   // Several ranks may run on one machine, so they take no lock by a socket name. For a bucket, the claim in
   // the bucket excludes other jobs.
   if (is_home_in_store(options) && use == FolderUse::kShared) return FdClosedOnFork();
-  if (is_home_in_store(options)) return lock_name(home_of(options));
+  if (is_home_in_store(options)) return lock_socket_name(home_location(options));
   const auto folder = run_folder(options);
   return lock_with_waiting(folder, [folder, use] { return lock_file(folder, use); }, calls, waiting).lock;
 }
@@ -149,7 +149,7 @@ std::string unlocked_store_warning(const std::filesystem::path& folder, const Er
 }  // namespace
 
 Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
-                                 const LockWaiting& waiting) {
+                                 const LockWaitOptions& waiting) {
   FolderLocks locks;
   auto home = lock_home(options, use, calls, waiting);
   if (!home) return home.error();

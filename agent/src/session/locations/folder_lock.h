@@ -30,6 +30,6 @@ using FolderLocks = std::vector<FdClosedOnFork>;
 // run's folder hangs.
 [[nodiscard]] Result<FolderLocks> lock_folders(const Options& options, FolderUse use,
                                                checkpoint::CallsWithTimeout& calls,
-                                               const LockWaiting& waiting = {});
+                                               const LockWaitOptions& waiting = {});
 
 }  // namespace ratoon::session

@@ -23,7 +23,7 @@ std::string own_boot_id() {
 }
 
 // Returns the beginning of the lock file's text, or an empty text if the file cannot be read.
-std::string read_start(int fd) {
+std::string read_lock_file(int fd) {
   std::array<char, kLockFileBytesMax> text{};
   const auto bytes = ::pread(fd, text.data(), text.size(), 0);
   return bytes > 0 ? std::string(text.data(), static_cast<std::size_t>(bytes)) : std::string();
@@ -35,13 +35,13 @@ LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited, const Lock
                             const HolderActivity& life) {
   if (is_on_this_machine) return waited < patience.leaving ? LockVerdict::kWait : LockVerdict::kIsInUse;
   if (waited < patience.lease) return LockVerdict::kWait;
-  const bool is_alive = life.first_seen && *life.first_seen != life.now;
+  const bool is_alive = life.first_sign && *life.first_sign != life.now;
   return is_alive ? LockVerdict::kIsInUse : LockVerdict::kHolderMayBeGone;
 }
 
 void write_holder(int fd, const std::string& boot_id) {
   const std::string text = holder_text(boot_id);
-  if (boot_id.empty() || read_start(fd) == text) return;
+  if (boot_id.empty() || read_lock_file(fd) == text) return;
   // First truncate the file, because a partly overwritten text could name another machine.
   if (::ftruncate(fd, 0) != 0) return;
   if (::pwrite(fd, text.data(), text.size(), 0) < 0) return;
@@ -50,7 +50,7 @@ void write_holder(int fd, const std::string& boot_id) {
 }
 
 bool was_taken_here(int fd, const std::string& boot_id) {
-  return !boot_id.empty() && read_start(fd) == holder_text(boot_id);
+  return !boot_id.empty() && read_lock_file(fd) == holder_text(boot_id);
 }
 
 void write_holder(int fd) {

@@ -20,7 +20,7 @@
 
 #include "agent/src/session/telemetry/say.h"
 #include "base/core/clock.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::session {
 
@@ -36,7 +36,7 @@ struct LockTimeouts {
 // `cache_time` at the beginning of the wait, no sign of life counts, because the file system's cache may show
 // old changes late.
 struct HolderActivity {
-  std::optional<std::string> first_seen{};  // read once the caches are known to be new
+  std::optional<std::string> first_sign{};  // read once the caches are known to be new
   std::string now{};
 };
 
@@ -63,7 +63,7 @@ void write_holder(int fd);
 // Returns the error for a lock of another machine whose holder has shown no sign of life.
 [[nodiscard]] Error lock_holder_lost_error(const Error& held, Duration waited);
 
-struct LockWaiting {
+struct LockWaitOptions {
   LockTimeouts patience{};
   // The function `goes_on` is called in each pause of the wait. If `goes_on` returns false, for example after
   // an order to end this process, the wait ends.
@@ -73,7 +73,7 @@ struct LockWaiting {
 // Waits for a lock of another process. The function `life` returns a text that changes while the lock's
 // holder works, if its work is visible. take_when_free() returns kCancelled if `goes_on` returned false.
 template <class Take, class Life>
-auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, const Clock& clock) {
+auto take_when_free(const Take& take, const Life& life, const LockWaitOptions& how, const Clock& clock) {
   const Timestamp began = clock.now();
   bool has_said = false;
   HolderActivity seen;
@@ -84,7 +84,7 @@ auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, 
     const bool is_here = held.kind() == ErrorKind::kAlreadyExists;
     if (!is_here && held.kind() != ErrorKind::kConflict) return taken;
     const Duration waited = clock.now() - began;
-    if (!is_here && !seen.first_seen && waited >= how.patience.cache_time) seen.first_seen = life();
+    if (!is_here && !seen.first_sign && waited >= how.patience.cache_time) seen.first_sign = life();
     if (!is_here && waited >= how.patience.lease) seen.now = life();
     const LockVerdict verdict = judge_held_lock(is_here, waited, how.patience, seen);
     if (verdict == LockVerdict::kIsInUse)

@@ -21,7 +21,7 @@ std::string without_line_end(std::string text) {
 }
 
 Result<std::string> read_owner(const checkpoint::Disk& home) {
-  auto text = checkpoint::read_whole_file(home, checkpoint::kOwner, kOwnerFileBytesMax);
+  auto text = checkpoint::read_whole_file(home, checkpoint::kOwnerFile, kOwnerFileBytesMax);
   if (!text && text.error().kind() == ErrorKind::kCorrupted) return std::string();
   if (!text) return text;
   std::string identity = without_line_end(*std::move(text));
@@ -31,7 +31,7 @@ Result<std::string> read_owner(const checkpoint::Disk& home) {
 // If no identity can be created in the folder, returns an empty text, so that identities are not compared.
 // Later calls, which lock, list and save to the folder, report the folder's error. A timeout is returned at
 // once, so that a hanging folder delays this process only once.
-Result<std::string> none_unless_timeout(const Error& why) {
+Result<std::string> error_if_timeout(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
 }
 
@@ -48,9 +48,9 @@ Result<std::string> read_or_create_identity(checkpoint::Disk& home, const std::s
   // The identity's file may exist although it cannot be read. Ignoring the identity could make another job
   // count as this job.
   if (there.error().kind() != ErrorKind::kNotFound) return unknown_identity_error(there.error());
-  const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, new_one + "\n", writer);
+  const auto saved = checkpoint::save_durably(home, checkpoint::kOwnerFile, new_one + "\n", writer);
   if (saved) return new_one;
-  if (saved.error().kind() != ErrorKind::kAlreadyExists) return none_unless_timeout(saved.error());
+  if (saved.error().kind() != ErrorKind::kAlreadyExists) return error_if_timeout(saved.error());
   auto first = read_owner(home);  // another rank of the launch made it
   return first ? first : unknown_identity_error(first.error());
 }
@@ -59,9 +59,9 @@ Result<std::string> find_home_identity(checkpoint::Disk& home, bool is_alone,
                                        const std::function<Result<std::uint64_t>()>& folder_inode_hash,
                                        std::string_view writer) {
   const auto mark = folder_inode_hash();
-  if (!mark) return none_unless_timeout(mark.error());
-  auto drawn = draw_identity(*mark);
-  if (!drawn) return none_unless_timeout(drawn.error());
+  if (!mark) return error_if_timeout(mark.error());
+  auto drawn = make_random_identity(*mark);
+  if (!drawn) return error_if_timeout(drawn.error());
   auto kept = read_or_create_identity(home, *drawn, writer);
   if (!kept || kept->empty() || !is_alone) return kept;
   return identity_of_folder(*kept, *mark);
@@ -78,9 +78,9 @@ Result<std::string> identity_of_this_machine() {
 
 }  // namespace
 
-Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
-                                const std::function<Result<std::uint64_t>()>& folder_inode_hash,
-                                std::string_view writer) {
+Result<std::string> job_identity_of(const Options& options, checkpoint::Disk& home,
+                                    const std::function<Result<std::uint64_t>()>& folder_inode_hash,
+                                    std::string_view writer) {
   std::string uid = options.member.job_uid;
   std::ranges::replace_if(uid, [](unsigned char c) { return c <= 0x20 || c >= 0x7f; }, '?');
   if (!uid.empty() || !options.member.coordinator_url.empty()) return uid;

@@ -28,8 +28,8 @@ namespace ratoon::session {
 // an error if the file `owner` exists but cannot be read, because no comparison with an unknown identity is
 // possible. The function `folder_inode_hash` is called only if the run has a folder. `writer` is the name
 // that this process uses for its temporary files.
-[[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
-                                              const std::function<Result<std::uint64_t>()>& folder_inode_hash,
-                                              std::string_view writer);
+[[nodiscard]] Result<std::string> job_identity_of(
+    const Options& options, checkpoint::Disk& home,
+    const std::function<Result<std::uint64_t>()>& folder_inode_hash, std::string_view writer);
 
 }  // namespace ratoon::session

@@ -26,7 +26,7 @@ Result<bool> has_lost_manifests(const checkpoint::Disk& disk) {
 Result<void> check_links(const checkpoint::Tiers& tiers, const Options& options,
                          checkpoint::CallsWithTimeout& calls) {
   if (tiers.home().store) return {};
-  return calls("looking at " + home_of(options),
+  return calls("looking at " + home_location(options),
                [disk = tiers.home().disk, folder = run_folder(options)]() -> Result<void> {
                  const auto link = checkpoint::find_link_without_manifest(*disk, folder);
                  if (!link) return link.error();

@@ -14,8 +14,8 @@
 #include "agent/src/session/telemetry/say.h"
 #include "base/core/clock.h"
 #include "base/core/count_with_noun.h"
-#include "base/core/pause.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::session {
 namespace {
@@ -31,7 +31,7 @@ constexpr std::size_t kPointerThreads = 16;
 
 // Returns the tier of a store as one whose calls end early when `stop` is requested. Calls to a store that is
 // a folder keep their timeout instead.
-checkpoint::Tier until_stop(const checkpoint::Tier& tier, const std::stop_token& stop) {
+checkpoint::Tier tier_with_stop(const checkpoint::Tier& tier, const std::stop_token& stop) {
   if (tier.store->store().local_path(checkpoint::kManifests)) return tier;
   const std::shared_ptr<objects::ObjectStore> objects(tier.store, &tier.store->store());
   auto store = std::make_shared<checkpoint::ObjectStoreDisk>(objects, stop);
@@ -60,10 +60,10 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
     cleanup_thread_ = std::jthread(
         [this, own](const std::stop_token& stop) { abort_abandoned_uploads(plan_.tiers.home(), own, stop); });
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!workers_.empty()) return;
   for (std::size_t i = 0; i < has_failed_copy_.size(); ++i) {
-    const auto told = [this, i](const CheckpointId& id, const Result<checkpoint::Mirrored>& result,
+    const auto told = [this, i](const CheckpointId& id, const Result<checkpoint::MirrorResult>& result,
                                 const std::stop_token& stop) { note_result(i, id, result, stop); };
     const auto& tier = tier_of(i);
     // A MirrorWorker calls the function `begins` before its first copy in this attempt.
@@ -81,7 +81,7 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
 void Mirrors::stop() {
   cleanup_thread_ = {};
   std::vector<std::unique_ptr<Worker>> ending;  // destroyed after the lock, which their threads may need
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ending.swap(workers_);
   fail_waiters([](const CheckpointId&) { return true; },
                {ErrorKind::kCancelled,
@@ -98,39 +98,41 @@ void Mirrors::note_initial_checkpoints(const std::vector<checkpoint::TierInvento
 
 void Mirrors::note_committed(const InventoryEntry& entry) {
   queue_copies(entry);
-  if (has_link()) update_latest_link(entry, epoch_of(plan_.tiers.home(), checkpoint::id_of(entry)));
+  if (has_latest_link()) update_latest_link(entry, epoch_of(plan_.tiers.home(), checkpoint::id_of(entry)));
 }
 
 void Mirrors::note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run) {
   queue_copies(entry);
-  if (has_link()) update_latest_link(entry, checkpoint::epoch_of(run));
+  if (has_latest_link()) update_latest_link(entry, checkpoint::epoch_of(run));
 }
 
 void Mirrors::queue_copies(const InventoryEntry& entry) {
   const CheckpointId id = checkpoint::id_of(entry);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!newest_checkpoint_ || *newest_checkpoint_ < id) newest_checkpoint_ = id;
   for (const auto& worker : workers_) worker->note_committed(id);
 }
 
 void Mirrors::go_back_to(const std::optional<InventoryEntry>& newest) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   newest_checkpoint_ = newest ? std::optional(checkpoint::id_of(*newest)) : std::nullopt;
   for (const auto& worker : workers_) worker->go_back_to(newest_checkpoint_);
-  fail_waiters([this](const CheckpointId& id) { return !newest_checkpoint_ || id > *newest_checkpoint_; },
-               {ErrorKind::kCorrupted, "the checkpoint was committed but cannot be read"});
+  const auto is_newer = [this](const CheckpointId& id) RATOON_REQUIRES(mutex_) {
+    return !newest_checkpoint_ || id > *newest_checkpoint_;
+  };
+  fail_waiters(is_newer, {ErrorKind::kCorrupted, "the checkpoint was committed but cannot be read"});
 }
 
 checkpoint::StoreCopies Mirrors::copies() const {
   checkpoint::StoreCopies copies;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& worker : workers_) copies.being_copied.merge(worker->being_copied());
   return copies;
 }
 
 void Mirrors::await(const CheckpointId& id, const checkpoint::SavePromise& ticket) {
   if (has_failed_copy_.empty()) return ticket.reach(SaveLevel::kStored);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (workers_.empty())
     return ticket.fail({ErrorKind::kUnavailable,
                         "only rank 0, which copies to the stores, knows which checkpoints they have"});
@@ -140,8 +142,8 @@ void Mirrors::await(const CheckpointId& id, const checkpoint::SavePromise& ticke
 }
 
 void Mirrors::update_waiters(std::size_t store, const CheckpointId& id,
-                             const Result<checkpoint::Mirrored>& result) {
-  const std::lock_guard lock(mutex_);
+                             const Result<checkpoint::MirrorResult>& result) {
+  const MutexLock lock(mutex_);
   if (workers_.empty()) return;
   if (result) return notify_waiters();
   const bool is_given_up = workers_[store]->being_copied().empty();
@@ -183,7 +185,7 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
   std::vector<Worker*> all;
   CheckpointId id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!newest_checkpoint_) return late;
     id = *newest_checkpoint_;
     for (const auto& worker : workers_) all.push_back(worker.get());
@@ -222,7 +224,7 @@ void Mirrors::report_once(const Result<void>& result, const std::string& what, c
   if (!result && stop.stop_requested()) return;
   std::string trouble = result ? "" : result.error().message();
   {
-    const std::lock_guard lock(last_reports_mutex_);
+    const MutexLock lock(last_reports_mutex_);
     std::string& said = last_reports_[what];
     if (said == trouble) return;
     said = trouble;
@@ -231,7 +233,7 @@ void Mirrors::report_once(const Result<void>& result, const std::string& what, c
 }
 
 void Mirrors::note_result(std::size_t store, const CheckpointId& id,
-                          const Result<checkpoint::Mirrored>& result, const std::stop_token& stop) {
+                          const Result<checkpoint::MirrorResult>& result, const std::stop_token& stop) {
   metrics::StoreMeters& meters = meters_->stores[store];
   update_waiters(store, id, result);
   if (!result) {
@@ -257,17 +259,17 @@ void Mirrors::note_result(std::size_t store, const CheckpointId& id,
 void Mirrors::update_store_pointers(std::size_t store, const CheckpointId& id, const std::string& digest,
                                     const std::stop_token& stop) {
   if (plan_.latest_name.empty()) return;
-  const checkpoint::Tier tier = until_stop(tier_of(store), stop);
+  const checkpoint::Tier tier = tier_with_stop(tier_of(store), stop);
   const auto epoch = epoch_of(tier, id);
   const bool is_for_each = plan_.latest_name.find("{rank}") != std::string::npos;
   const std::uint32_t count = is_for_each ? world_size_.load() : 1;
-  std::mutex mutex;
+  Mutex mutex;
   Result<void> pointed;  // the first error: the pointers of the other ranks are written nevertheless
   const auto update = [&](std::size_t rank, std::size_t) -> Result<void> {
     if (stop.stop_requested()) return Error(ErrorKind::kCancelled, "this process copies nothing further");
     auto one = update_latest_pointer(
         tier, {.id = id, .digest = digest, .rank = Rank(static_cast<std::uint32_t>(rank))}, epoch);
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (pointed && !one) pointed = std::move(one);
     return {};
   };
@@ -313,7 +315,7 @@ void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
 
 // Returns whether to keep links to the newest checkpoint. With --keep-last=0, no link is kept, because no
 // checkpoint to which it could point stays in the run's folder.
-bool Mirrors::has_link() const {
+bool Mirrors::has_latest_link() const {
   return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
 }
 
@@ -325,12 +327,12 @@ void Mirrors::update_latest_link(const InventoryEntry& entry, const Result<std::
 }
 
 void Mirrors::remove_stale_links() {
-  if (has_link()) remove_stale_names(plan_.tiers.home());
+  if (has_latest_link()) remove_stale_latest_names(plan_.tiers.home());
 }
 
 // A link or pointer with a fixed name needs no removal, because each commit replaces it. If the link's name
-// has the step or epoch, links to older checkpoints remain until remove_stale_names() removes them.
-void Mirrors::remove_stale_names(const checkpoint::Tier& tier, const std::stop_token& stop) {
+// has the step or epoch, links to older checkpoints remain until remove_stale_latest_names() removes them.
+void Mirrors::remove_stale_latest_names(const checkpoint::Tier& tier, const std::stop_token& stop) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   report_once(tier.store
                   ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
@@ -341,12 +343,12 @@ void Mirrors::remove_stale_names(const checkpoint::Tier& tier, const std::stop_t
 void Mirrors::clean_up(std::size_t store, const std::stop_token& stop) {
   const Attempt own(attempt_.load());
   if (stop.stop_requested() || !plan_.may_clean_up(*tier_of(store).disk)) return;
-  const checkpoint::Tier tier = until_stop(tier_of(store), stop);
+  const checkpoint::Tier tier = tier_with_stop(tier_of(store), stop);
   const auto there = checkpoint::RunStore::open(tier.disk, random_hex_name());
   report_once(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBackScope::kHeaders)
                     : Result<void>(there.error()),
               "old checkpoints could not be removed yet from " + meters_->stores[store].uri, stop);
-  remove_stale_names(tier, stop);
+  remove_stale_latest_names(tier, stop);
   if (stop.stop_requested() || plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk))
     return;
   checkpoint::StoreCopies known = copies();

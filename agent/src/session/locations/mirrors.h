@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -27,6 +26,7 @@
 #include "agent/src/session/telemetry/event_log.h"
 #include "base/contract/messages.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::session {
 
@@ -83,12 +83,12 @@ class Mirrors {
  private:
   using Worker = checkpoint::MirrorWorker;
   void note_result(std::size_t store, const checkpoint::CheckpointId& id,
-                   const Result<checkpoint::Mirrored>& result, const std::stop_token& stop);
+                   const Result<checkpoint::MirrorResult>& result, const std::stop_token& stop);
   void update_waiters(std::size_t store, const checkpoint::CheckpointId& id,
-                      const Result<checkpoint::Mirrored>& result);
-  // The caller of notify_waiters() and fail_waiters() must hold mutex_.
-  void notify_waiters();
-  void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
+                      const Result<checkpoint::MirrorResult>& result);
+  void notify_waiters() RATOON_REQUIRES(mutex_);
+  void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why)
+      RATOON_REQUIRES(mutex_);
   // Updates the pointers of all ranks to the newest checkpoint, several at a time, until `stop` is requested.
   void update_store_pointers(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest,
                              const std::stop_token& stop);
@@ -99,9 +99,9 @@ class Mirrors {
   [[nodiscard]] Result<std::uint64_t> epoch_of(const checkpoint::Tier& tier,
                                                const checkpoint::CheckpointId& id) const;
   void queue_copies(const InventoryEntry& entry);
-  [[nodiscard]] bool has_link() const;
+  [[nodiscard]] bool has_latest_link() const;
   void update_latest_link(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
-  void remove_stale_names(const checkpoint::Tier& tier, const std::stop_token& stop = {});
+  void remove_stale_latest_names(const checkpoint::Tier& tier, const std::stop_token& stop = {});
   void clean_up(std::size_t store, const std::stop_token& stop);
   // Aborts unfinished uploads by processes of older attempts, because these attempts have ended.
   void abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
@@ -121,19 +121,19 @@ class Mirrors {
   std::vector<std::unique_ptr<std::atomic<bool>>>
       has_failed_copy_;                                 // of each store: failed since its last copy
   const std::string process_mark_ = random_hex_name();  // of this process, in temporary links
-  std::mutex last_reports_mutex_;
-  std::map<std::string, std::string>
-      last_reports_;  // guarded by last_reports_mutex_; the last report of each kind
-  mutable std::mutex mutex_;
-  std::optional<checkpoint::CheckpointId>
-      newest_checkpoint_;  // guarded by mutex_; that is to be in all stores
+  Mutex last_reports_mutex_;
+  // The last report of each kind.
+  std::map<std::string, std::string> last_reports_ RATOON_GUARDED_BY(last_reports_mutex_);
+  mutable Mutex mutex_;
+  // The newest checkpoint that is to be in all stores.
+  std::optional<checkpoint::CheckpointId> newest_checkpoint_ RATOON_GUARDED_BY(mutex_);
   struct WaitingTicket {
     checkpoint::CheckpointId id;
     checkpoint::SavePromise ticket;
   };
-  std::vector<WaitingTicket> waiting_tickets_;    // guarded by mutex_
-  std::vector<std::unique_ptr<Worker>> workers_;  // guarded by mutex_; they use all but what follows
-  std::jthread cleanup_thread_;                   // cleans up the home if it is a store; the last member, too
+  std::vector<WaitingTicket> waiting_tickets_ RATOON_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Worker>> workers_ RATOON_GUARDED_BY(mutex_);  // they use all but what follows
+  std::jthread cleanup_thread_;  // cleans up the home if it is a store; the last member, too
 };
 
 }  // namespace ratoon::session

@@ -32,9 +32,11 @@ OwnershipGuard::OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> pl
 
 OwnershipGuard::~OwnershipGuard() = default;
 
-checkpoint::Claim::Pause OwnershipGuard::make_reporting_pause(std::size_t place, const Clock& clock,
-                                                              const checkpoint::Claim::Pause& pause) {
-  return [this, place, &clock, pause, has_said = false, renewed = clock.now()](Duration look) mutable {
+checkpoint::Claim::PauseFunction OwnershipGuard::make_reporting_pause(
+    std::size_t place, const Clock& clock, const checkpoint::Claim::PauseFunction& pause) {
+  bool has_said = false;
+  Timestamp renewed = clock.now();
+  return [=, this, &clock](Duration look) RATOON_REQUIRES(claims_mutex_) mutable {
     if (!std::exchange(has_said, true)) {
       say(locations_[place]->shown("") + " has an owner; checking whether the owner is alive");
     }
@@ -47,7 +49,7 @@ checkpoint::Claim::Pause OwnershipGuard::make_reporting_pause(std::size_t place,
   };
 }
 
-Result<void> OwnershipGuard::claim_all(const TakePlace& take_place) {
+Result<void> OwnershipGuard::claim_all(const TakeClaim& take_place) {
   for (std::size_t i = 0; i < locations_.size(); ++i) {
     auto claim = take_place(i);
     if (claim) {
@@ -60,22 +62,22 @@ Result<void> OwnershipGuard::claim_all(const TakePlace& take_place) {
         one.reset();
       }
     }
-    const std::lock_guard lock(mutex_);
-    holds_claims_ = is_entering_ = holds_any(claims_);
+    const MutexLock lock(mutex_);
+    holds_claims_ = may_be_taken_over_ = holds_any(claims_);
     return claim.error();
   }
   return {};
 }
 
-Result<void> OwnershipGuard::enter(const Clock& clock, const checkpoint::Claim::Pause& pause) {
-  const std::lock_guard claims_lock(claims_mutex_);
-  const auto entered = claim_all([&](std::size_t i) {
+Result<void> OwnershipGuard::enter(const Clock& clock, const checkpoint::Claim::PauseFunction& pause) {
+  const MutexLock claims_lock(claims_mutex_);
+  const auto entered = claim_all([&](std::size_t i) RATOON_REQUIRES(claims_mutex_) {
     return checkpoint::Claim::take_for_job(locations_[i], owner_, claim_times_, clock,
                                            make_reporting_pause(i, clock, pause), last_seen_claims_[i]);
   });
   if (!entered) return entered;
-  const std::lock_guard lock(mutex_);
-  holds_claims_ = is_entering_ = holds_any(claims_);
+  const MutexLock lock(mutex_);
+  holds_claims_ = may_be_taken_over_ = holds_any(claims_);
   for (std::size_t i = 0; i < locations_.size(); ++i)
     terms_[i] = claims_[i] ? claims_[i]->term() : last_seen_claims_[i].term;
   return {};
@@ -83,8 +85,8 @@ Result<void> OwnershipGuard::enter(const Clock& clock, const checkpoint::Claim::
 
 bool OwnershipGuard::still_holds_all() {
   {
-    const std::lock_guard lock(mutex_);
-    if (!holds_claims_ || is_entering_) return false;
+    const MutexLock lock(mutex_);
+    if (!holds_claims_ || may_be_taken_over_) return false;
   }
   // If the renewal of a claim fails temporarily, the thread repeats it within the lease.
   return std::none_of(claims_.begin(), claims_.end(), [](auto& claim) {
@@ -93,24 +95,25 @@ bool OwnershipGuard::still_holds_all() {
   });
 }
 
-Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
-  const std::lock_guard claims_lock(claims_mutex_);
+Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::PauseFunction& pause) {
+  const MutexLock claims_lock(claims_mutex_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_waiting_ = false;
     took_from_another_job_ = false;
   }
   if (still_holds_all()) return {};
-  const auto taken = claim_all([&](std::size_t i) -> Result<std::optional<checkpoint::Claim>> {
-    auto claim = checkpoint::Claim::take(locations_[i], owner_, claim_times_, clock,
-                                         make_reporting_pause(i, clock, pause), last_seen_claims_[i]);
-    if (!claim) return claim.error();
-    return std::optional(*std::move(claim));
-  });
+  const auto taken = claim_all(
+      [&](std::size_t i) RATOON_REQUIRES(claims_mutex_) -> Result<std::optional<checkpoint::Claim>> {
+        auto claim = checkpoint::Claim::take(locations_[i], owner_, claim_times_, clock,
+                                             make_reporting_pause(i, clock, pause), last_seen_claims_[i]);
+        if (!claim) return claim.error();
+        return std::optional(*std::move(claim));
+      });
   if (!taken) return taken;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   holds_claims_ = true;
-  is_entering_ = false;
+  may_be_taken_over_ = false;
   lost_reason_.reset();
   for (std::size_t i = 0; i < locations_.size(); ++i) {
     const checkpoint::Claim& claim = *claims_[i];
@@ -124,30 +127,30 @@ Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::P
 }
 
 bool OwnershipGuard::took_from_another_job() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return took_from_another_job_;
 }
 
 void OwnershipGuard::begin_waiting() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_waiting_ = has_new_wait_ = true;
   wait_changed_.notify_all();
 }
 
-Result<void> OwnershipGuard::leave_to_others() {
+Result<void> OwnershipGuard::leave_claims_to_others() {
   {
-    const std::lock_guard lock(mutex_);
-    holds_claims_ = is_entering_ = is_waiting_ = false;
+    const MutexLock lock(mutex_);
+    holds_claims_ = may_be_taken_over_ = is_waiting_ = false;
     lost_reason_.reset();
   }
   for (std::size_t i = 0; i < locations_.size(); ++i) {
     const auto newest = checkpoint::newest_claim(*locations_[i]);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool is_known = terms_[i] != checkpoint::kUnknownTerm;
     if (!newest && !is_known) return newest.error();
     // Keep the term that is already known. If that term is outdated, confirm() returns an error for it.
     if (!newest || (*newest && (*newest)->is_unreadable)) continue;
-    const bool is_ours = *newest && checkpoint::is_of_job(**newest, owner_);
+    const bool is_ours = *newest && checkpoint::was_made_by_job(**newest, owner_);
     terms_[i] = is_ours ? (*newest)->term : checkpoint::kNoTerm;
   }
   return {};
@@ -161,17 +164,17 @@ std::optional<std::size_t> OwnershipGuard::index_of(const checkpoint::Disk& plac
 
 std::uint64_t OwnershipGuard::term_at(const checkpoint::Disk& place) const {
   const auto index = index_of(place);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return index ? terms_[*index] : checkpoint::kUnknownTerm;
 }
 
 void OwnershipGuard::release() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_waiting_ = false;
     if (!std::exchange(holds_claims_, false)) return;
   }
-  const std::lock_guard lock(claims_mutex_);
+  const MutexLock lock(claims_mutex_);
   for (auto& claim : claims_) {
     if (claim) static_cast<void>(claim->release());
     claim.reset();
@@ -181,48 +184,49 @@ void OwnershipGuard::release() {
 Result<void> OwnershipGuard::confirm(const checkpoint::Disk& place, std::uint64_t term) {
   const auto index = index_of(place);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (lost_reason_) return Error(ErrorKind::kConflict, *lost_reason_);
   }
   auto confirmed = index ? checkpoint::confirm_claim(place, owner_, term) : Result<void>();
   if (confirmed || confirmed.error().kind() != ErrorKind::kConflict) return confirmed;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // A failed confirmation in an older term does not mean that this process lost its current claim.
   if (terms_[*index] == term && std::exchange(holds_claims_, false))
     lost_reason_ = confirmed.error().message();
   return confirmed;
 }
 
-Result<void> OwnershipGuard::confirm_all() {
+Result<void> OwnershipGuard::confirm_all_locations() {
   for (const auto& place : locations_)
     if (auto confirmed = confirm(*place, term_at(*place)); !confirmed) return confirmed;
   return {};
 }
 
 std::optional<std::string> OwnershipGuard::find_lost_reason() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return lost_reason_;
 }
 
 void OwnershipGuard::renew_until(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       const Duration pause =
           is_waiting_ ? claim_times_.lease / kClaimChecksPerLease : claim_times_.lease / kRenewalsPerLease;
-      static_cast<void>(wait_changed_.wait_for(lock, stop, pause, [this] { return has_new_wait_; }));
+      static_cast<void>(wait_changed_.wait_for(lock, stop, pause,
+                                               [this]() RATOON_REQUIRES(mutex_) { return has_new_wait_; }));
       if (std::exchange(has_new_wait_, false)) std::ranges::fill(watched_claims_, std::nullopt);
       if (!holds_claims_ && !is_waiting_) continue;
     }
-    if (!stop.stop_requested()) renew_or_report();
+    if (!stop.stop_requested()) renew_claims_or_report();
   }
 }
 
 // Catches all exceptions, because an exception that leaves this thread would end the process. If the renewal
 // of a claim fails temporarily, it is repeated within the lease.
-void OwnershipGuard::renew_or_report() {
+void OwnershipGuard::renew_claims_or_report() {
   try {
-    const bool are_own_renewed = renew_own();
+    const bool are_own_renewed = renew_own_claims();
     const bool are_others_renewed = renew_claims_of_others();
     if (are_own_renewed && are_others_renewed) has_reported_error_ = false;
   } catch (const std::exception& error) {
@@ -240,16 +244,16 @@ void OwnershipGuard::report_error_once(const std::string& why) {
 }
 
 bool OwnershipGuard::is_waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_waiting_;
 }
 
-bool OwnershipGuard::renew_own() {
-  const std::lock_guard claims_lock(claims_mutex_);
+bool OwnershipGuard::renew_own_claims() {
+  const MutexLock claims_lock(claims_mutex_);
   bool has_answered = true;
   for (auto& claim : claims_) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!holds_claims_) break;
     }
     if (!claim) continue;
@@ -260,12 +264,12 @@ bool OwnershipGuard::renew_own() {
       has_answered = false;
       continue;
     }
-    const std::lock_guard lock(mutex_);
-    if (is_entering_) {
+    const MutexLock lock(mutex_);
+    if (may_be_taken_over_) {
       // Another process has taken the claim. In the first attempt, rank 0 checks whether that process belongs
       // to the same job.
       claim.reset();
-      holds_claims_ = is_entering_ = holds_any(claims_);
+      holds_claims_ = may_be_taken_over_ = holds_any(claims_);
     } else {
       if (holds_claims_) lost_reason_ = renewed.error().message();
       holds_claims_ = false;
@@ -277,12 +281,12 @@ bool OwnershipGuard::renew_own() {
 // A running owner renews its claim four times within a lease. If a claim is renewed less often, the process
 // that owns it may be lost. The first read of a claim does not show when it was renewed.
 bool OwnershipGuard::renew_claims_of_others() {
-  const std::lock_guard claims_lock(claims_mutex_);
+  const MutexLock claims_lock(claims_mutex_);
   const SystemClock clock;
   bool has_answered = true;
   for (std::size_t i = 0; i < locations_.size(); ++i) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!is_waiting_) break;
       if (holds_claims_ && claims_[i]) continue;
     }

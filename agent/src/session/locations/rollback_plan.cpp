@@ -49,13 +49,13 @@ std::optional<RollbackRequest> requested_rollback(const Options& o) {
 }
 
 Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found) {
-  RollbackPlan plan{.in_force = checkpoint::rollbacks_in_force(found.rollbacks)};
+  RollbackPlan plan{.earlier_rollbacks = checkpoint::rollbacks_in_force(found.rollbacks)};
   if (!options.resume_from) return plan;
   const auto is_requested = [&](const checkpoint::Rollback& one) {
     return one.to.step.value() == *options.resume_from && one.skip == options.skip;
   };
-  const auto made = std::find_if(plan.in_force.begin(), plan.in_force.end(), is_requested);
-  if (made != plan.in_force.end()) {
+  const auto made = std::find_if(plan.earlier_rollbacks.begin(), plan.earlier_rollbacks.end(), is_requested);
+  if (made != plan.earlier_rollbacks.end()) {
     plan.existing_rollback = *made;
     return plan;
   }
@@ -96,7 +96,7 @@ history::Row row_of(const RollbackStart& passed, WallTime at) {
 
 std::vector<checkpoint::Rollback> append_rollback(const RollbackPlan& plan,
                                                   const checkpoint::Rollback& made) {
-  auto all = plan.in_force;
+  auto all = plan.earlier_rollbacks;
   all.push_back(made);
   return checkpoint::rollbacks_in_force(std::move(all));
 }

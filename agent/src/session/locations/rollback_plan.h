@@ -27,7 +27,7 @@ namespace ratoon::session {
 [[nodiscard]] std::optional<RollbackRequest> requested_rollback(const Options& options);
 
 struct RollbackPlan {
-  std::vector<checkpoint::Rollback> in_force{};  // made before
+  std::vector<checkpoint::Rollback> earlier_rollbacks{};  // made before
   std::optional<checkpoint::CheckpointId> to{};  // the checkpoint of the rollback that is to be made now
   std::optional<checkpoint::Rollback> existing_rollback{};  // the requested rollback, if it was made before
   friend bool operator==(const RollbackPlan&, const RollbackPlan&) = default;

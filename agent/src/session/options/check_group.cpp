@@ -21,7 +21,7 @@ std::string below_limit_text(const std::string& field, std::uint64_t limit) {
 
 }  // namespace
 
-bool is_filled(const GroupOptions& group) {
+bool is_group_set(const GroupOptions& group) {
   return group.size != 1 || group.rank != 0 || !group.name.empty();
 }
 

@@ -8,7 +8,7 @@ namespace ratoon::session {
 
 // Returns whether the program itself set its rank, so that the environment variables of launchers are not
 // read.
-[[nodiscard]] bool is_filled(const GroupOptions& group);
+[[nodiscard]] bool is_group_set(const GroupOptions& group);
 
 // The message of a kInvalid error names the field of Options::group and quotes its value.
 [[nodiscard]] Result<void> check_group(const Options& options);

@@ -35,7 +35,7 @@ Result<void> check_options(const Options& o) {
                      "': expected the name of a folder, without '/' and control characters, and not "
                      "beginning with '.'; --save-folder names the folder above it");
   }
-  if (auto valid = check_places(o); !valid) return valid;
+  if (auto valid = check_locations(o); !valid) return valid;
   if (!o.autoresume && !o.member.coordinator_url.empty()) {
     return Error(ErrorKind::kInvalid,
                  "--autoresume cannot be false if a coordinator restarts members, as `ratoon run` and the "

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPrefix = names::kFlagPrefix;
 
-std::string_view flag_in(std::string_view word) {
+std::string_view flag_without_value(std::string_view word) {
   return word.substr(0, word.find('='));
 }
 
@@ -22,7 +22,7 @@ bool has_ratoon_prefix(std::string_view word) {
   return word.starts_with('-') && plain_flag_name(word).starts_with(prefix);
 }
 
-bool is_of_program(std::string_view word, const FlagRules& rules) {
+bool is_program_flag(std::string_view word, const FlagRules& rules) {
   const std::string name = plain_flag_name(word);
   return std::ranges::any_of(rules.of_program,
                              [&](const std::string& flag) { return plain_flag_name(flag) == name; });
@@ -33,39 +33,39 @@ std::string without_prefix(std::string_view flag) {
   return "--" + std::string(flag.substr(kPrefix.size()));
 }
 
-const OptionRow* find_row(std::string_view flag, const std::vector<OptionRow>& rows) {
+const OptionRow* find_option_row(std::string_view flag, const std::vector<OptionRow>& rows) {
   const auto found = std::ranges::find_if(
       rows, [&](const OptionRow& row) { return row.flag != nullptr && flag == row.flag; });
   return found == rows.end() ? nullptr : &*found;
 }
 
-const char* find_near(std::string_view word, const std::vector<OptionRow>& rows) {
+const char* find_similar_flag(std::string_view word, const std::vector<OptionRow>& rows) {
   const auto found = std::ranges::find_if(rows, [&](const OptionRow& row) {
     return row.flag != nullptr && is_probable_misspelling(word, row.flag);
   });
   return found == rows.end() ? nullptr : found->flag;
 }
 
-Error invalid(const std::string& sentence) {
+Error invalid_error(const std::string& sentence) {
   return {ErrorKind::kInvalid, sentence};
 }
 
-Error refuse_near(std::string_view word, const std::string& flag) {
-  const std::string written(flag_in(word));
-  return invalid(written + " is unknown and almost equals " + flag + ": write " + flag + ", or, if " +
-                 written +
-                 " is a flag of the program, put it after a word '--', or name it in FlagRules::of_program");
+Error misspelled_flag_error(std::string_view word, const std::string& flag) {
+  const std::string written(flag_without_value(word));
+  return invalid_error(
+      written + " is unknown and almost equals " + flag + ": write " + flag + ", or, if " + written +
+      " is a flag of the program, put it after a word '--', or name it in FlagRules::of_program");
 }
 
-Error refuse_with_prefix(std::string_view word, const std::vector<OptionRow>& rows) {
+Error unknown_prefixed_flag_error(std::string_view word, const std::vector<OptionRow>& rows) {
   // In words such as "--ratoon_sed" and "-ratoon-sed", the prefix "--ratoon-" itself is misspelt.
   const std::string bare = "--" + plain_flag_name(word).substr(plain_flag_name(kPrefix).size());
-  const OptionRow* const row = find_row(bare, rows);
-  const char* const near = row != nullptr ? row->flag : find_near(bare, rows);
-  return invalid(std::string(flag_in(word)) + " is unknown, and flags that begin with " +
-                 std::string(kPrefix) + " are Ratoon's: " +
-                 (near != nullptr ? "write " + std::string(kPrefix) + (near + 2)
-                                  : std::string(kHelpFlag) + " lists them"));
+  const OptionRow* const row = find_option_row(bare, rows);
+  const char* const near = row != nullptr ? row->flag : find_similar_flag(bare, rows);
+  return invalid_error(std::string(flag_without_value(word)) + " is unknown, and flags that begin with " +
+                       std::string(kPrefix) + " are Ratoon's: " +
+                       (near != nullptr ? "write " + std::string(kPrefix) + (near + 2)
+                                        : std::string(kHelpFlag) + " lists them"));
 }
 
 bool takes_next_word(const OptionRow& row, std::span<const char* const> argv, std::size_t at) {
@@ -97,20 +97,20 @@ CommandLine read_command_line(std::span<const char* const> argv, const std::vect
   for (std::size_t i = 1; i < argv.size(); ++i) {
     const std::string_view word = argv[i];
     if (word == "--") break;
-    const std::string_view flag = flag_in(word);
+    const std::string_view flag = flag_without_value(word);
     if (word == kHelpFlag) {
       line.flags.push_back({.option = kHelpFlag, .flag = kHelpFlag, .first_word = i});
       continue;
     }
     const bool has_prefix = flag.starts_with(kPrefix);
-    const bool is_programs = !has_prefix && (rules.needs_prefix || is_of_program(word, rules));
+    const bool is_programs = !has_prefix && (rules.needs_prefix || is_program_flag(word, rules));
     const OptionRow* const row =
-        is_programs ? nullptr : find_row(has_prefix ? without_prefix(flag) : std::string(flag), rows);
+        is_programs ? nullptr : find_option_row(has_prefix ? without_prefix(flag) : std::string(flag), rows);
     if (row == nullptr) {
       if (has_ratoon_prefix(word))
-        refuse(refuse_with_prefix(word, rows));
-      else if (const char* const near = is_programs ? nullptr : find_near(word, rows))
-        refuse(refuse_near(word, near));
+        refuse(unknown_prefixed_flag_error(word, rows));
+      else if (const char* const near = is_programs ? nullptr : find_similar_flag(word, rows))
+        refuse(misspelled_flag_error(word, near));
       continue;
     }
     FoundFlag found{
@@ -123,7 +123,7 @@ CommandLine read_command_line(std::span<const char* const> argv, const std::vect
       found.value = argv[++i];
       found.words = 2;
     } else {
-      refuse(invalid(std::string(flag) + " needs a value after it"));
+      refuse(invalid_error(std::string(flag) + " needs a value after it"));
     }
     line.flags.push_back(std::move(found));
   }
@@ -132,11 +132,12 @@ CommandLine read_command_line(std::span<const char* const> argv, const std::vect
 
 Result<void> check_flag_rules(const FlagRules& rules) {
   for (const std::string& flag : rules.of_program) {
-    const bool is_flag = flag.starts_with('-') && !plain_flag_name(flag).empty() && flag_in(flag) == flag;
+    const bool is_flag =
+        flag.starts_with('-') && !plain_flag_name(flag).empty() && flag_without_value(flag) == flag;
     if (is_flag && !has_ratoon_prefix(flag)) continue;
-    return invalid("FlagRules::of_program has '" + flag +
-                   "': expected a flag such as --seed, without a '=' and without the prefix " +
-                   std::string(kPrefix));
+    return invalid_error("FlagRules::of_program has '" + flag +
+                         "': expected a flag such as --seed, without a '=' and without the prefix " +
+                         std::string(kPrefix));
   }
   return {};
 }

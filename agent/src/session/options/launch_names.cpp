@@ -19,7 +19,7 @@
 namespace ratoon::session {
 namespace {
 
-std::string join_variables(const Variables& variables, std::initializer_list<const char*> names) {
+std::string join_variables(const LookUpVariable& variables, std::initializer_list<const char*> names) {
   std::string joined;
   for (const char* name : names) joined += "-" + variables(name).value_or("");
   return joined;
@@ -32,14 +32,14 @@ std::string digest_of(const std::string& text) {
 // Returns the folder that torchrun creates on a machine for the logs of one launch; empty if no environment
 // variable names the folder. torchrun gives each restart a subfolder of this folder, so the path without the
 // subfolder identifies the launch.
-std::string log_folder_of_launch(const Variables& variables) {
+std::string log_folder_of_launch(const LookUpVariable& variables) {
   const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
   const std::size_t round = file.rfind("/attempt_");
   return round == std::string::npos ? std::string() : file.substr(0, round);
 }
 
 // Returns the number in an environment variable; 0 if its text is not a number.
-std::uint64_t parse_count_or_zero(const Variables& variables, const char* name) {
+std::uint64_t parse_count_or_zero(const LookUpVariable& variables, const char* name) {
   const std::string text = variables(name).value_or("");
   std::uint32_t count = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -84,7 +84,7 @@ Result<std::string> identify_machine() {
   return std::string(host.data()) + " " + *network + " " + *boot;
 }
 
-Result<std::string> identify_ancestor_without(const std::string& variable) {
+Result<std::string> identify_ancestor_without_variable(const std::string& variable) {
   std::string pid = std::to_string(::getppid());
   for (;;) {
     const auto ancestor = read_ancestor(pid);
@@ -100,8 +100,8 @@ Result<std::string> identify_ancestor_without(const std::string& variable) {
 // Two launches that each use only one machine may have equal variables: the run ID "none" and the same port
 // on loopback. The names of such launches also contain the machine and the log folder. If a launch has
 // several machines, its variables contain the address of one of them, which identifies the launch.
-Result<std::string> name_of_torchrun(const Variables& variables, bool is_on_one_machine,
-                                     const LaunchSite& site) {
+Result<std::string> torchrun_launch_name(const LookUpVariable& variables, bool is_on_one_machine,
+                                         const IdentityFunctions& site) {
   const std::string name =
       "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
   if (!is_on_one_machine) return name;
@@ -110,7 +110,7 @@ Result<std::string> name_of_torchrun(const Variables& variables, bool is_on_one_
   return name + "-" + digest_of(*machine + "\n" + log_folder_of_launch(variables));
 }
 
-std::string name_of_slurm_step(const Variables& variables) {
+std::string slurm_step_launch_name(const LookUpVariable& variables) {
   return "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
 }
 
@@ -118,8 +118,8 @@ std::string name_of_slurm_step(const Variables& variables) {
 // contains only a 16-bit hash of host and process ID. The result therefore also contains a random key of the
 // launch. The machine is a part of the name, because containers on different machines may have equal host
 // names and process IDs.
-Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
-                                     const LaunchSite& site) {
+Result<std::string> open_mpi_launch_name(const LookUpVariable& variables, bool is_on_one_machine,
+                                         const IdentityFunctions& site) {
   const std::string launch =
       join_variables(variables, {"PMIX_NAMESPACE", "OMPI_MCA_orte_precondition_transports"});
   if (!is_on_one_machine) return "openmpi-" + digest_of(launch);
@@ -131,8 +131,8 @@ Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_
 // If all ranks are on one machine, their common parent, the proxy of the launcher Hydra, identifies the
 // launch. On several machines, Hydra's proxies have only the environment variables of mpiexec in common, so
 // the name consists of these variables.
-Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
-                                  const LaunchSite& site) {
+Result<std::string> hydra_launch_name(const LookUpVariable& variables, bool is_on_one_machine,
+                                      const IdentityFunctions& site) {
   if (!is_on_one_machine)
     return "hydra-" + digest_of(join_variables(variables, {"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID",
                                                            "SLURM_RESTART_COUNT", "PBS_JOBID", "LSB_JOBID"}));
@@ -143,7 +143,7 @@ Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_mac
   return "hydra-" + digest_of(*machine + "\n" + *proxy);
 }
 
-std::vector<LaunchName> read_launches(const Variables& variables) {
+std::vector<LaunchName> read_launches(const LookUpVariable& variables) {
   std::vector<LaunchName> launches;
   if (const auto own = variables(names::env::kLaunch)) launches.push_back({.name = "ratoon-" + *own});
   if (const auto run = variables("TORCHELASTIC_RUN_ID"))

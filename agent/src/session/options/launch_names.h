@@ -13,7 +13,7 @@
 
 namespace ratoon::session {
 
-using Variables = std::function<std::optional<std::string>(const char* name)>;
+using LookUpVariable = std::function<std::optional<std::string>(const char* name)>;
 
 // Returns a text that is equal for two processes only if they are on the same machine in the same network
 // namespace. All ranks of a launch must get the same text. If the machine cannot be identified,
@@ -23,25 +23,25 @@ using Variables = std::function<std::optional<std::string>(const char* name)>;
 // Returns a text that identifies the process that set `variable`: the closest ancestor process without this
 // environment variable. Programs between the launcher and this process, such as a shell, have inherited the
 // variable and are skipped. Different ancestors on the same machine have different texts.
-[[nodiscard]] Result<std::string> identify_ancestor_without(const std::string& variable);
+[[nodiscard]] Result<std::string> identify_ancestor_without_variable(const std::string& variable);
 
-struct LaunchSite {
+struct IdentityFunctions {
   std::function<Result<std::string>()> machine = identify_machine;
   std::function<Result<std::string>(const std::string& variable)> ancestor_without =
-      identify_ancestor_without;
+      identify_ancestor_without_variable;
 };
 
-[[nodiscard]] Result<std::string> name_of_torchrun(const Variables& variables, bool is_on_one_machine,
-                                                   const LaunchSite& site);
-[[nodiscard]] std::string name_of_slurm_step(const Variables& variables);
-[[nodiscard]] Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
-                                                   const LaunchSite& site);
+[[nodiscard]] Result<std::string> torchrun_launch_name(const LookUpVariable& variables,
+                                                       bool is_on_one_machine, const IdentityFunctions& site);
+[[nodiscard]] std::string slurm_step_launch_name(const LookUpVariable& variables);
+[[nodiscard]] Result<std::string> open_mpi_launch_name(const LookUpVariable& variables,
+                                                       bool is_on_one_machine, const IdentityFunctions& site);
 // Makes a name for a launch of Hydra, the launcher of MPICH, which does not name its launches.
-[[nodiscard]] Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
-                                                const LaunchSite& site);
+[[nodiscard]] Result<std::string> hydra_launch_name(const LookUpVariable& variables, bool is_on_one_machine,
+                                                    const IdentityFunctions& site);
 
 // Returns the launches, of one or several nested launchers, that may restart this process. Launches of mpirun
 // are left out, because mpirun never restarts a process.
-[[nodiscard]] std::vector<LaunchName> read_launches(const Variables& variables);
+[[nodiscard]] std::vector<LaunchName> read_launches(const LookUpVariable& variables);
 
 }  // namespace ratoon::session

@@ -30,7 +30,7 @@ Error above_limit_error(const char* name, std::uint32_t number, const char* of, 
                              std::to_string(limit));
 }
 
-Result<std::uint32_t> read_number(const Variables& variables, const char* name, std::uint32_t max) {
+Result<std::uint32_t> read_number(const LookUpVariable& variables, const char* name, std::uint32_t max) {
   const auto text = variables(name);
   if (!text) return contradiction_error(std::string(name) + " is missing");
   std::uint32_t number = 0;
@@ -43,7 +43,7 @@ Result<std::uint32_t> read_number(const Variables& variables, const char* name, 
   return number;
 }
 
-Result<GroupOptions> read_numbers(const Variables& variables, const LauncherVariableNames& names) {
+Result<GroupOptions> read_group_numbers(const LookUpVariable& variables, const LauncherVariableNames& names) {
   const auto size = read_number(variables, names.size, kWorldSizeMax);
   if (!size) return size.error();
   const auto rank = read_number(variables, names.rank, kWorldSizeMax);
@@ -74,7 +74,7 @@ Result<GroupOptions> read_numbers(const Variables& variables, const LauncherVari
 
 // Returns the number of tasks on one node from Slurm's list. "8(x2),4" means two nodes with 8 tasks each and
 // one node with 4.
-std::optional<std::uint32_t> find_tasks_of_node(std::string_view list, std::uint32_t node) {
+std::optional<std::uint32_t> count_tasks_of_node(std::string_view list, std::uint32_t node) {
   const auto read = [](std::string_view text, std::uint32_t& number) {
     return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
   };
@@ -93,11 +93,11 @@ std::optional<std::uint32_t> find_tasks_of_node(std::string_view list, std::uint
   return std::nullopt;
 }
 
-std::uint32_t tasks_on_this_node(const Variables& variables) {
+std::uint32_t tasks_on_this_node(const LookUpVariable& variables) {
   const auto list = variables(variables("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE"
                                                                      : "SLURM_TASKS_PER_NODE");
   const auto node = read_number(variables, "SLURM_NODEID", kWorldSizeMax);
-  return list && node ? find_tasks_of_node(*list, *node).value_or(1) : 1;
+  return list && node ? count_tasks_of_node(*list, *node).value_or(1) : 1;
 }
 
 // Launchers give each process its rank and the number of ranks in these environment variables.
@@ -106,25 +106,25 @@ constexpr LauncherVariableNames kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_W
                                             "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
 constexpr LauncherVariableNames kHydra = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"};
 
-bool has_any_variable(const Variables& variables, const LauncherVariableNames& names) {
+bool has_any_variable(const LookUpVariable& variables, const LauncherVariableNames& names) {
   return variables(names.rank) || variables(names.size);
 }
 
-bool is_slurm_step(const Variables& variables) {
+bool is_slurm_step(const LookUpVariable& variables) {
   return variables("SLURM_PROCID") && variables("SLURM_STEP_ID");
 }
 
 // PMI_RANK alone does not prove that the launcher is Hydra, because srun --mpi=pmi2 also sets PMI_RANK.
-bool is_from_hydra(const Variables& variables) {
+bool is_from_hydra(const LookUpVariable& variables) {
   const bool is_from_srun = is_slurm_step(variables) && !variables(kHydra.rank_here);
   return has_any_variable(variables, kHydra) && !is_from_srun;
 }
 
 // If the variables of two launchers are set, both must give this process the same rank and number of ranks.
-Result<void> check_agreement(const Variables& variables, const GroupOptions& group,
-                             const LauncherVariableNames& names, const LauncherVariableNames& others) {
+Result<void> check_launchers_agree(const LookUpVariable& variables, const GroupOptions& group,
+                                   const LauncherVariableNames& names, const LauncherVariableNames& others) {
   if (!has_any_variable(variables, others)) return {};
-  const auto other = read_numbers(variables, others);
+  const auto other = read_group_numbers(variables, others);
   if (!other) return other.error();
   if (other->rank == group.rank && other->size == group.size) return {};
   const auto place = [](const LauncherVariableNames& from, const GroupOptions& numbers) {
@@ -135,51 +135,57 @@ Result<void> check_agreement(const Variables& variables, const GroupOptions& gro
                              ", but " + place(others, *other));
 }
 
-Result<GroupOptions> read_torchrun(const Variables& variables, const LaunchSite& site) {
-  auto group = read_numbers(variables, kTorchrun);
+Result<GroupOptions> read_torchrun(const LookUpVariable& variables,
+                                   const IdentityFunctions& identity_functions) {
+  auto group = read_group_numbers(variables, kTorchrun);
   if (!group) return group;
-  auto name = name_of_torchrun(variables, group->is_on_one_machine, site);
+  auto name = torchrun_launch_name(variables, group->is_on_one_machine, identity_functions);
   if (!name) return name.error();
   group->name = *std::move(name);
   return group;
 }
 
-Result<GroupOptions> read_mpirun(const Variables& variables, const LaunchSite& site) {
+Result<GroupOptions> read_mpirun(const LookUpVariable& variables,
+                                 const IdentityFunctions& identity_functions) {
   const bool is_open_mpi = has_any_variable(variables, kOpenMpi);
   const LauncherVariableNames& names = is_open_mpi ? kOpenMpi : kHydra;
-  auto group = read_numbers(variables, names);
+  auto group = read_group_numbers(variables, names);
   if (!group) return group;
-  if (auto agree = check_agreement(variables, *group, names, kTorchrun); !agree) return agree.error();
+  if (auto agree = check_launchers_agree(variables, *group, names, kTorchrun); !agree) return agree.error();
   if (is_open_mpi) {
-    if (auto agree = check_agreement(variables, *group, names, kHydra); !agree) return agree.error();
+    if (auto agree = check_launchers_agree(variables, *group, names, kHydra); !agree) return agree.error();
   }
-  auto name = (is_open_mpi ? name_of_open_mpi : name_of_hydra)(variables, group->is_on_one_machine, site);
+  auto name = (is_open_mpi ? open_mpi_launch_name : hydra_launch_name)(variables, group->is_on_one_machine,
+                                                                       identity_functions);
   if (!name) return name.error();
   group->name = *std::move(name);
   return group;
 }
 
-Result<GroupOptions> read_slurm_step(const Variables& variables) {
+Result<GroupOptions> read_slurm_step(const LookUpVariable& variables) {
   const char* const size = variables("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
   const LauncherVariableNames names = {"SLURM_PROCID", size, "", "SLURM_LOCALID"};
-  auto group = read_numbers(variables, names);
+  auto group = read_group_numbers(variables, names);
   if (!group) return group;
-  if (auto agree = check_agreement(variables, *group, names, kHydra); !agree) return agree.error();
+  if (auto agree = check_launchers_agree(variables, *group, names, kHydra); !agree) return agree.error();
   group->local_size = std::min(std::max(tasks_on_this_node(variables), group->local_rank + 1), group->size);
-  group->name = name_of_slurm_step(variables);
+  group->name = slurm_step_launch_name(variables);
   const auto nodes = variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES");
   if (nodes) group->is_on_one_machine = *nodes == "1";
   return group;
 }
 
-Result<GroupOptions> read_group(const Variables& variables, const LaunchSite& site) {
+Result<GroupOptions> read_group(const LookUpVariable& variables,
+                                const IdentityFunctions& identity_functions) {
   const bool is_from_mpirun = has_any_variable(variables, kOpenMpi) || is_from_hydra(variables);
   // torchrun is checked first, because mpirun or srun may start torchrun on each machine. RANK and WORLD_SIZE
   // alone do not prove that torchrun started this process, because a script or a shell may also have set
   // them.
   const bool is_from_torchrun = variables("TORCHELASTIC_RUN_ID").has_value() || !is_from_mpirun;
-  if (has_any_variable(variables, kTorchrun) && is_from_torchrun) return read_torchrun(variables, site);
-  if (is_from_mpirun) return read_mpirun(variables, site);  // its daemons may be ranks of a Slurm step
+  if (has_any_variable(variables, kTorchrun) && is_from_torchrun)
+    return read_torchrun(variables, identity_functions);
+  if (is_from_mpirun)
+    return read_mpirun(variables, identity_functions);  // its daemons may be ranks of a Slurm step
   if (is_slurm_step(variables)) return read_slurm_step(variables);
   // PMIX_RANK 0 does not prove that there is a launcher, because MPI_Init() sets it in any process.
   if (const auto rank = variables("PMIX_RANK"); rank && *rank != "0") {
@@ -191,13 +197,14 @@ Result<GroupOptions> read_group(const Variables& variables, const LaunchSite& si
 
 }  // namespace
 
-Result<GroupOptions> read_launcher_variables(const Variables& variables, const LaunchSite& site) {
-  auto group = read_group(variables, site);
+Result<GroupOptions> read_launcher_variables(const LookUpVariable& variables,
+                                             const IdentityFunctions& identity_functions) {
+  auto group = read_group(variables, identity_functions);
   if (group) group->launches = read_launches(variables);
   return group;
 }
 
-Result<void> check_local_rank(const MemberOptions& member, const Variables& variables) {
+Result<void> check_local_rank(const MemberOptions& member, const LookUpVariable& variables) {
   if (member.processes_per_node == 1 || variables(names::env::kLocalRank)) return {};
   return Error(ErrorKind::kInvalid, "the job has processesPerNode " +
                                         std::to_string(member.processes_per_node) + ", but " +

@@ -21,7 +21,7 @@ Error option_error(const std::string& sentence) {
   return {ErrorKind::kInvalid, sentence};
 }
 
-Result<void> check_home(const Options& o) {
+Result<void> check_home_location(const Options& o) {
   if (o.save_folder.empty()) return {};
   const auto uri = objects::parse_store_uri(o.save_folder);
   if (!uri) return option_error("--save-folder: " + uri.error().message());
@@ -106,7 +106,8 @@ Result<void> check_final_weights(const Options& o) {
     return option_error("--final-weights must name a file, " + found + ", which is a folder");
   if (is_home_in_store(o)) return {};
   std::error_code none;
-  const auto name = std::filesystem::absolute(file, none).lexically_normal().lexically_relative(home_of(o));
+  const auto name =
+      std::filesystem::absolute(file, none).lexically_normal().lexically_relative(home_location(o));
   if (!name.empty() && checkpoint::is_reserved_in_run_folder(name.begin()->string()))
     return option_error("--final-weights must not be a name that the run uses in its folder, " + found +
                         ": choose another name");
@@ -135,8 +136,8 @@ std::string describe_copies(const Options& o) {
 
 }  // namespace
 
-Result<void> check_places(const Options& o) {
-  if (auto valid = check_home(o); !valid) return valid;
+Result<void> check_locations(const Options& o) {
+  if (auto valid = check_home_location(o); !valid) return valid;
   if (auto valid = check_stores(o); !valid) return valid;
   if (auto valid = check_retention(o); !valid) return valid;
   if (auto valid = check_latest_link(o); !valid) return valid;
@@ -170,7 +171,7 @@ bool is_home_in_store(const Options& o) {
   return uri && uri->scheme == objects::StoreScheme::kS3;
 }
 
-std::string home_of(const Options& o) {
+std::string home_location(const Options& o) {
   if (is_home_in_store(o)) return objects::join_uri(o.save_folder, o.run_name);
   std::error_code none;
   return std::filesystem::absolute(run_folder(o), none).lexically_normal().string();
@@ -179,7 +180,7 @@ std::string home_of(const Options& o) {
 checkpoint::TierLocations tier_locations(const Options& o) {
   checkpoint::TierLocations places{.store_options = o.store_options};
   if (is_home_in_store(o))
-    places.stores.push_back(home_of(o));
+    places.stores.push_back(home_location(o));
   else
     places.folder = run_folder(o).string();
   for (const std::string& uri : o.stores) places.stores.push_back(objects::join_uri(uri, o.run_name));
@@ -201,7 +202,7 @@ std::string describe_saving(const Options& o) {
   if (o.keep_last == kKeepAllCheckpoints) kept = "all";
   if (o.keep_last == 0) kept = "none that every store holds";
   return "saves " + describe_interval(o.save_every) + " (--save-every) and keeps " + kept +
-         " (--keep-last) in " + home_of(o) + describe_copies(o);
+         " (--keep-last) in " + home_location(o) + describe_copies(o);
 }
 
 checkpoint::Owner owner_of(const Options& o, const std::string& host, const std::string& identity,
@@ -209,7 +210,7 @@ checkpoint::Owner owner_of(const Options& o, const std::string& host, const std:
   const MemberOptions& member = o.member;
   const bool is_in_pod = !member.pod_ip.empty() && !member.job_name.empty();
   const std::string name =
-      is_in_pod ? member.job_namespace + "/" + member.job_name : home_of(o) + " on " + host;
+      is_in_pod ? member.job_namespace + "/" + member.job_name : home_location(o) + " on " + host;
   std::string job = checkpoint::job_text(name, identity);
   std::replace_if(job.begin(), job.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
   return {.job = std::move(job), .start = std::move(start)};

@@ -15,7 +15,7 @@
 namespace ratoon::session {
 
 // Checks the options that name locations. The message of kInvalid names the flag and quotes its value.
-[[nodiscard]] Result<void> check_places(const Options& options);
+[[nodiscard]] Result<void> check_locations(const Options& options);
 
 // Returns whether checkpoints are saved only in a bucket, as with --save-folder s3://bucket/runs.
 [[nodiscard]] bool is_home_in_store(const Options& options);
@@ -25,7 +25,7 @@ void make_paths_absolute(Options& options);
 // Returns the run's folder. Call run_folder() only if --save-folder is a folder and not a bucket.
 [[nodiscard]] std::filesystem::path run_folder(const Options& options);
 // Returns the run's own location, such as "/data/runs/digits" or "s3://bucket/runs/digits".
-[[nodiscard]] std::string home_of(const Options& options);
+[[nodiscard]] std::string home_location(const Options& options);
 
 [[nodiscard]] checkpoint::TierLocations tier_locations(const Options& options);
 [[nodiscard]] checkpoint::KeepRules home_rules(const Options& options);

@@ -111,7 +111,7 @@ Rows rows_of_shutdown(Options& o) {
 
 // Returns the rows of options without flags. The program that starts this process, such as `ratoon run` or a
 // launcher, sets their environment variables.
-Rows rows_of_process_place(Options& o) {
+Rows rows_without_flags(Options& o) {
   return {
       {&o.notice.time_limit_since, env::kTimeLimitSince, nullptr},
       {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},
@@ -141,7 +141,7 @@ Rows rows_of_process_place(Options& o) {
 Rows session::option_rows(Options& o) {
   Rows all;
   for (const auto& rows :
-       {rows_of_retention(o), rows_of_saving(o), rows_of_shutdown(o), rows_of_process_place(o)})
+       {rows_of_retention(o), rows_of_saving(o), rows_of_shutdown(o), rows_without_flags(o)})
     all.insert(all.end(), rows.begin(), rows.end());
   return all;
 }

@@ -45,9 +45,9 @@ Result<void> assign_parsed(T* target, const Result<T>& parsed, const std::string
 
 // T is the type of an option, and may be a std::optional. The return type is the number type in T.
 template <class T>
-T number_in(const T&);
+T number_type_of(const T&);
 template <class T>
-T number_in(const std::optional<T>&);
+T number_type_of(const std::optional<T>&);
 
 Result<void> assign_to(std::string* target, const std::string& text, const std::string&) {
   *target = text;
@@ -78,7 +78,7 @@ Result<void> assign_to(std::optional<Until>* target, const std::string& text, co
 
 template <class Number>
 Result<void> assign_to(Number* target, const std::string& text, const std::string& source) {
-  using T = decltype(number_in(*target));
+  using T = decltype(number_type_of(*target));
   T value{};
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size()) {
@@ -119,17 +119,17 @@ Result<void> read_values(Options& options, const session::CommandLine& line) {
 
 // Reads the rank of this process, and the number of ranks, from the launchers' environment variables. These
 // variables are not in the table of options.
-Result<void> read_place(Options& options) {
+Result<void> read_rank_and_size(Options& options) {
   if (!options.member.coordinator_url.empty())
     return session::check_local_rank(options.member, find_variable);
-  if (session::is_filled(options.group)) return {};
+  if (session::is_group_set(options.group)) return {};
   auto group = session::read_launcher_variables(find_variable);
   if (!group) return group.error();
   options.group = *std::move(group);
   return {};
 }
 
-session::CommandLine read_words(int argc, const char* const* argv, const FlagRules& rules) {
+session::CommandLine parse_arguments(int argc, const char* const* argv, const FlagRules& rules) {
   Options scratch;
   const std::span words(argv, static_cast<std::size_t>(std::max(argc, 0)));
   return session::read_command_line(words, session::option_rows(scratch), rules);
@@ -145,7 +145,7 @@ Result<Options> read_options(const session::CommandLine& line, Options options) 
   options.flags.clear();
   for (const session::FoundFlag& flag : line.flags) options.flags.push_back(flag.flag);
   if (auto values = read_values(options, line); !values) return values.error();
-  if (auto place = read_place(options); !place) return place.error();
+  if (auto place = read_rank_and_size(options); !place) return place.error();
   if (auto valid = session::check_options(options); !valid) return valid.error();
   return options;
 }
@@ -183,12 +183,12 @@ Result<Options> Options::from_environment(int argc, const char* const* argv) {
 Result<Options> Options::from_environment(int argc, const char* const* argv, Options defaults,
                                           const FlagRules& rules) {
   if (auto valid = session::check_flag_rules(rules); !valid) return valid.error();
-  return read_options(read_words(argc, argv, rules), std::move(defaults));
+  return read_options(parse_arguments(argc, argv, rules), std::move(defaults));
 }
 
 Result<Options> take_options(int& argc, char** argv, Options defaults, const FlagRules& rules) {
   if (auto valid = session::check_flag_rules(rules); !valid) return valid.error();
-  const session::CommandLine line = read_words(argc, argv, rules);
+  const session::CommandLine line = parse_arguments(argc, argv, rules);
   session::remove_flags(line, argc, argv);
   return read_options(line, std::move(defaults));
 }

@@ -23,9 +23,9 @@ std::uint64_t budget_of(const Options& options) {
 // Returns a name for staging files. A process that replaces this process gets the same name, and all other
 // processes on the machine get other names. After a reboot the process gets another name, because staging
 // files outside of memory may then be incomplete.
-std::string name_of_place(const Options& options) {
+std::string staging_file_prefix(const Options& options) {
   const MemberOptions& member = options.member;
-  const std::string place = home_of(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +
+  const std::string place = home_location(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +
                             std::to_string(member.index) + '\0' + std::to_string(member.local_rank) + '\0' +
                             read_boot_id().value_or("");
   return "ratoon-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
@@ -42,7 +42,7 @@ checkpoint::SaverOptions saver_options(const Options& options) {
   return {.slots_max = options.staging_slots,
           .budget_bytes = budget_of(options),
           .slots_folder = options.staging_folder,
-          .slot_file_prefix = name_of_place(options),
+          .slot_file_prefix = staging_file_prefix(options),
           .disk_timeout = std::chrono::seconds(options.disk_timeout_seconds)};
 }
 

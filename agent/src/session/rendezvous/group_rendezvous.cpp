@@ -10,7 +10,7 @@ namespace {
 
 // Converts kTimeout to kIo, because the caller of join() would retry after kTimeout.
 template <class T>
-Result<T> timeout_as_io(Result<T> answered) {
+Result<T> convert_timeout_to_io_error(Result<T> answered) {
   if (answered || answered.error().kind() != ErrorKind::kTimeout) return answered;
   return Error(ErrorKind::kIo, answered.error().message());
 }
@@ -64,14 +64,14 @@ bool has_reported_end(const RendezvousFolder& folder, std::uint32_t rank, const 
 
 template <class Ask>
 auto GroupRendezvous::call_with_timeout(Ask ask) const {
-  return timeout_as_io(
-      (*calls_)(action_text_, [folder = folder_, ask = std::move(ask)] { return ask(*folder); }));
+  return convert_timeout_to_io_error((*calls_with_timeout_)(
+      action_text_, [folder = folder_, ask = std::move(ask)] { return ask(*folder); }));
 }
 
 Result<GroupRendezvous> GroupRendezvous::open(const Options& options,
                                               std::shared_ptr<checkpoint::CallsWithTimeout> calls,
                                               Sweep sweep) {
-  GroupRendezvous meeting(std::move(calls), "meeting in " + home_of(options), options.group);
+  GroupRendezvous meeting(std::move(calls), "meeting in " + home_location(options), options.group);
   const auto open = [sweep, run = run_folder(options),
                      group = options.group]() -> Result<std::shared_ptr<const RendezvousFolder>> {
     auto folder = RendezvousFolder::open(run, group);
@@ -79,7 +79,7 @@ Result<GroupRendezvous> GroupRendezvous::open(const Options& options,
     if (group.rank == 0 && sweep == Sweep::kFormerLaunches) folder->remove_former_launches();
     return std::make_shared<const RendezvousFolder>(*std::move(folder));
   };
-  auto folder = timeout_as_io((*meeting.calls_)(meeting.action_text_, open));
+  auto folder = convert_timeout_to_io_error((*meeting.calls_with_timeout_)(meeting.action_text_, open));
   if (!folder) return folder.error();
   meeting.folder_ = *std::move(folder);
   return meeting;
@@ -87,7 +87,7 @@ Result<GroupRendezvous> GroupRendezvous::open(const Options& options,
 
 GroupRendezvous GroupRendezvous::open_without_lock(const Options& options,
                                                    std::shared_ptr<checkpoint::CallsWithTimeout> calls) {
-  GroupRendezvous meeting(std::move(calls), "meeting in " + home_of(options), options.group);
+  GroupRendezvous meeting(std::move(calls), "meeting in " + home_location(options), options.group);
   meeting.is_opened_without_lock_ = true;
   meeting.folder_ = std::make_shared<const RendezvousFolder>(
       RendezvousFolder::open_without_lock(run_folder(options), options.group));

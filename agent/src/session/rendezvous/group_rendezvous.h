@@ -24,7 +24,7 @@ struct GroupTimeouts {
   Duration check_interval{std::chrono::milliseconds(250)};  // from one look into the folder to the next
   Duration join_timeout{std::chrono::minutes(10)};          // for ranks that do not call
   LockTimeouts locks{.leaving = std::chrono::seconds(10)};  // of the folder, and of a rank
-  Duration local_check{std::chrono::minutes(1)};            // while this machine cannot check the others
+  Duration local_check_timeout{std::chrono::minutes(1)};    // while this machine cannot check the others
   Duration end_report_timeout{
       std::chrono::seconds(10)};  // until the others have called, who get the reason of the end
 };
@@ -99,14 +99,17 @@ class GroupRendezvous {
  private:
   GroupRendezvous(std::shared_ptr<checkpoint::CallsWithTimeout> calls, std::string doing,
                   const GroupOptions& group)
-      : calls_(std::move(calls)), action_text_(std::move(doing)), rank_(group.rank), size_(group.size) {}
+      : calls_with_timeout_(std::move(calls)),
+        action_text_(std::move(doing)),
+        rank_(group.rank),
+        size_(group.size) {}
 
   // Calls the function `ask` with the RendezvousFolder and a timeout. `ask` may use only objects that it
   // owns, because `ask` may still run after the timeout.
   template <class Ask>
   auto call_with_timeout(Ask ask) const;
 
-  std::shared_ptr<checkpoint::CallsWithTimeout> calls_;
+  std::shared_ptr<checkpoint::CallsWithTimeout> calls_with_timeout_;
   std::string action_text_;
   std::uint32_t rank_;
   std::uint32_t size_;

@@ -11,7 +11,7 @@
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/telemetry/run_ledger.h"
 #include "agent/src/session/telemetry/say.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::session {
 namespace {
@@ -52,7 +52,7 @@ bool are_all_unreadable(const checkpoint::Inventory& inventory, const Unreadable
                      [](const auto& entry) { return entry.digest == checkpoint::kUnreadable; });
 }
 
-std::string folder_of(const CheckpointLocations& places) {
+std::string home_folder_text(const CheckpointLocations& places) {
   return std::filesystem::path(places.home()->shown(checkpoint::kManifests)).parent_path().string();
 }
 
@@ -62,7 +62,7 @@ std::string folder_of(const CheckpointLocations& places) {
 
 // Lists the checkpoints again during the wait for other ranks. If a folder or store does not answer at
 // present, the function tries again after a pause. Each pause is longer than the one before.
-checkpoint::Inventory list_again(Link& link, const ListingFunctions& looking) {
+checkpoint::Inventory list_checkpoints_again(Link& link, const ListingFunctions& looking) {
   Duration pause = kListingPauseMin;
   Duration paused{0};
   for (;;) {
@@ -112,7 +112,7 @@ Result<Assignment> request_assignment(Link& link, CheckpointLocations& places,
     fail(ExitCode::kCheckpointsBad, "the run has " + std::to_string(entries.size()) +
                                         " checkpoints, but no checkpoint can be read; Ratoon does not start "
                                         "the run over by itself: `ratoon checkpoint verify " +
-                                        folder_of(places) + "` shows the damage of each");
+                                        home_folder_text(places) + "` shows the damage of each");
   }
   note_history(link, places);
   return link.join(entries, inventory.newest_attempt);
@@ -125,7 +125,7 @@ void check_attempt_number(const Assignment& assignment, const CheckpointLocation
   fail(ExitCode::kConfiguration, "this would be attempt " + std::to_string(assignment.attempt.value()) +
                                      " of the run, but the largest attempt number is " +
                                      std::to_string(checkpoint::kAttemptMax) + ": a file in " +
-                                     folder_of(places) +
+                                     home_folder_text(places) +
                                      " has that number; move away the files that no attempt "
                                      "of this run has made, or give the run another name (--run-name)");
 }
@@ -139,7 +139,7 @@ void reread_rollbacks(CheckpointLocations& places) {
 }
 
 // Pauses for `time`, or until the link receives an order.
-void pause_unless_ordered(const Link& link, Duration time) {
+void pause_until_order(const Link& link, Duration time) {
   constexpr Duration kSlice = std::chrono::milliseconds(100);
   for (; time > Duration(0) && link.world_status() == WorldStatus::kGoOn; time -= kSlice)
     static_cast<void>(pause_for(std::min(time, kSlice), std::stop_token()));
@@ -150,7 +150,7 @@ void pause_unless_ordered(const Link& link, Duration time) {
 Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableCheckpoints& unreadable) {
   return join_world(link, places, unreadable,
                     {.look = [&] { return places.list_resumable(); },
-                     .pause = [&](Duration time) { pause_unless_ordered(link, time); }});
+                     .pause = [&](Duration time) { pause_until_order(link, time); }});
 }
 
 Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableCheckpoints& unreadable,
@@ -163,7 +163,7 @@ Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableC
   // are reported to it. The number of calls of join() has no limit, because other ranks may start at any
   // time. The Link pauses between two calls of join().
   while (!assignment && assignment.error().is_retryable())
-    assignment = request_assignment(link, places, unreadable, list_again(link, looking));
+    assignment = request_assignment(link, places, unreadable, list_checkpoints_again(link, looking));
   if (assignment) {
     check_attempt_number(*assignment, places);
     reread_rollbacks(places);

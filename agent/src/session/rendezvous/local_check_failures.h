@@ -16,17 +16,17 @@ namespace ratoon::session {
 
 class LocalCheckFailures {
  public:
-  explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
+  explicit LocalCheckFailures(Duration patience) : failure_timeout_(patience) {}
 
   // Call note_check_result() after each check, with the check's error, or nullopt if the check worked. Of
   // several consecutive failures, only the first is logged. When all checks have failed for the time
-  // `patience_`, returns the reason to end this rank.
+  // `failure_timeout_`, returns the reason to end this rank.
   [[nodiscard]] std::optional<std::string> note_check_result(const std::optional<Error>& unknown,
                                                              const Clock& clock);
 
  private:
-  Duration patience_;
-  std::optional<Timestamp> since_{};
+  Duration failure_timeout_;
+  std::optional<Timestamp> first_failure_at_{};
 };
 
 }  // namespace ratoon::session

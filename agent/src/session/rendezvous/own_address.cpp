@@ -16,7 +16,7 @@ bool is_link_local(const in_addr& v4) {
   return (ntohl(v4.s_addr) & 0xFFFF0000) == kNetwork;
 }
 
-std::string text_of(const sockaddr* address) {
+std::string address_text(const sockaddr* address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address->sa_family == AF_INET) {
     const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
@@ -44,7 +44,7 @@ std::string pick_own_address(const ifaddrs* interfaces) {
   for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
     const bool is_of_use =
         at->ifa_addr != nullptr && (at->ifa_flags & IFF_UP) != 0U && (at->ifa_flags & IFF_LOOPBACK) == 0U;
-    const std::string text = is_of_use ? text_of(at->ifa_addr) : std::string();
+    const std::string text = is_of_use ? address_text(at->ifa_addr) : std::string();
     if (text.empty()) continue;
     if (at->ifa_addr->sa_family == AF_INET) return text;
     if (v6.empty()) v6 = text;

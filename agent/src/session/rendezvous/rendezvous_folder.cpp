@@ -160,7 +160,7 @@ void RendezvousFolder::remove_former_launches() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
     std::error_code ignored;
-    if (at->is_directory(ignored) && at->path() != folder_ && !may_hold_living_call(at->path()))
+    if (at->is_directory(ignored) && at->path() != folder_ && !may_have_call_of_running_process(at->path()))
       fs::remove_all(at->path(), ignored);
   }
   std::set<std::string> kept;
@@ -180,7 +180,7 @@ void RendezvousFolder::remove_former_launches() const {
 // Returns whether the folder of another launch may have the call file of a running process. Such a call file
 // must stay: rank 0 of the other launch needs the call file to inform the process that the other launch is
 // refused.
-bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
+bool RendezvousFolder::may_have_call_of_running_process(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {
     const std::string name = at->path().filename().string();

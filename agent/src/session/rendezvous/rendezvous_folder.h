@@ -98,7 +98,7 @@ class RendezvousFolder {
 
   // Returns whether a running process holds the byte lock `fact` (the lock for one state) of `rank`.
   [[nodiscard]] Result<bool> is_lock_held(std::uint32_t rank, off_t fact) const;
-  [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
+  [[nodiscard]] bool may_have_call_of_running_process(const std::filesystem::path& group) const;
 
   std::filesystem::path root_;    // of all groups
   std::filesystem::path folder_;  // of this group

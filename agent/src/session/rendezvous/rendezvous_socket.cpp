@@ -24,12 +24,12 @@ HostPort split_address(std::string_view address) {
   return result;
 }
 
-std::string join_address(const HostPort& address) {
+std::string format_address(const HostPort& address) {
   const bool is_v6 = address.host.find(':') != std::string::npos;
   return (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
 }
 
-Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip) {
+Result<RendezvousSocket> open_rendezvous_socket(const std::string& pod_ip) {
   const std::string host = pod_ip.empty() ? "127.0.0.1" : pod_ip;
   auto address = board::read_ip(host, 0);  // the kernel picks the port
   if (!address) {

@@ -22,7 +22,7 @@ struct HostPort {
 
 // Splits an address of the form "host:port" or "[IPv6 address]:port" into host and port.
 [[nodiscard]] HostPort split_address(std::string_view address);
-[[nodiscard]] std::string join_address(const HostPort& address);
+[[nodiscard]] std::string format_address(const HostPort& address);
 
 // While other processes wait, they test connections to the socket (peer_probe.h). The kernel queues a
 // connection for accept() only when the peer has sent data, so a probe is never accepted.
@@ -32,6 +32,6 @@ struct RendezvousSocket {
 };
 
 // Binds to `pod_ip`. If `pod_ip` is empty, the socket binds to loopback, for processes of one machine.
-[[nodiscard]] Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip);
+[[nodiscard]] Result<RendezvousSocket> open_rendezvous_socket(const std::string& pod_ip);
 
 }  // namespace ratoon::session

@@ -18,18 +18,18 @@ namespace ratoon::session {
 
 class WaitReporter {
  public:
-  explicit WaitReporter(const Clock& clock) : clock_(clock) { wait_.begin(clock_.now()); }
+  explicit WaitReporter(const Clock& clock) : clock_(clock) { world_wait_.begin(clock_.now()); }
 
   // Returns the duration of the wait, such as "10 s", if a report is due, else nullopt.
   [[nodiscard]] std::optional<std::string> due() {
     const Timestamp now = clock_.now();
-    if (!wait_.is_report_due(now)) return std::nullopt;
-    return std::to_string(wait_.waited(now) / std::chrono::seconds(1)) + " s";
+    if (!world_wait_.is_report_due(now)) return std::nullopt;
+    return std::to_string(world_wait_.waited(now) / std::chrono::seconds(1)) + " s";
   }
 
  private:
   const Clock& clock_;
-  WorldWait wait_{std::chrono::seconds(10)};
+  WorldWait world_wait_{std::chrono::seconds(10)};
 };
 
 }  // namespace ratoon::session

@@ -31,19 +31,19 @@ Drain::Drain() : Drain(Setup()) {}
 Drain::Drain(Setup setup) : setup_(std::move(setup)), notices_(setup_.known_ends) {}
 
 void Drain::notify(Timestamp now, Duration left, const std::string& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   add_notice(kCallNoticeSource, {.deadline = now + std::clamp(left, Duration(0), kTimeLeftMax), .why = why},
              now);
 }
 
 void Drain::take_back_notice() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   static_cast<void>(notices_.withdraw(kCallNoticeSource));
 }
 
 void Drain::receive_order(const CoordinatorRequests& wanted, Timestamp now) {
-  const std::lock_guard lock(mutex_);
-  take_order(wanted, now);
+  const MutexLock lock(mutex_);
+  apply_order(wanted, now);
 }
 
 void Drain::add_notice(std::string_view source, const Notice& notice, Timestamp heard) {
@@ -72,7 +72,7 @@ void Drain::take_signals() {
   }
 }
 
-void Drain::take_order(const CoordinatorRequests& wanted, Timestamp now) {
+void Drain::apply_order(const CoordinatorRequests& wanted, Timestamp now) {
   if (!wanted.drain_deadline) {
     static_cast<void>(notices_.withdraw(kOrderNoticeSource));
     return;
@@ -95,7 +95,7 @@ bool Drain::can_be_replaced() const {
 DrainStep Drain::next_drain_step(Timestamp now) const {
   const Notice* const first = notices_.first();
   if (first == nullptr) return DrainStep::kTrainOn;
-  auto facts = speeds_.facts(first->deadline - now, last_save_began_ >= newest_sudden_notice_at_);
+  auto facts = save_speeds_.facts(first->deadline - now, last_save_began_ >= newest_sudden_notice_at_);
   facts.margin = first->margin;
   return preemption::decide_drain_step(facts, can_be_replaced());
 }
@@ -106,12 +106,12 @@ std::string Drain::notice_reason() const {
 }
 
 std::uint32_t Drain::requests(const CoordinatorRequests& wanted, Timestamp now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_signals();
-  take_order(wanted, now);
+  apply_order(wanted, now);
   std::uint32_t bits = 0;
   if (is_interrupted()) bits |= control::kStop | control::kInterrupt;
-  if (counted_signals_.saves > served_saves_) bits |= control::kSave;
+  if (counted_signals_.saves > served_save_signals_) bits |= control::kSave;
   const DrainStep step = next_drain_step(now);
   if (step == DrainStep::kSave) bits |= control::kSave;
   if (step == DrainStep::kSaveAndLeave) bits |= control::kStop;
@@ -119,8 +119,8 @@ std::uint32_t Drain::requests(const CoordinatorRequests& wanted, Timestamp now) 
   return bits;
 }
 
-std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
-  const std::lock_guard lock(mutex_);
+std::optional<Failure> Drain::find_exit_failure(Timestamp now, bool agrees) {
+  const MutexLock lock(mutex_);
   take_signals();
   if (is_interrupted() && !agrees && now - counted_signals_.interrupt.first >= setup_.grace) {
     return drain_failure(
@@ -143,7 +143,7 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
 }
 
 std::string Drain::take_notice_message(Timestamp now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_signals();
   const Notice* const first = notices_.first();
   const std::string why = first != nullptr && first->is_sudden ? first->why : "";
@@ -154,7 +154,7 @@ std::string Drain::take_notice_message(Timestamp now) {
 }
 
 Duration Drain::remaining_commit_time(Timestamp now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Notice* const first = notices_.first();
   const Duration patience = compute_commit_timeout();
   if (first == nullptr) return patience;
@@ -162,29 +162,29 @@ Duration Drain::remaining_commit_time(Timestamp now) {
 }
 
 std::optional<Duration> Drain::remaining_time(Timestamp now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Notice* const first = notices_.first();
   if (first == nullptr) return std::nullopt;
   return std::max(first->deadline - now - first->margin / 8, Duration(0));
 }
 
 Duration Drain::commit_timeout() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return compute_commit_timeout();
 }
 
 Duration Drain::compute_commit_timeout() const {
-  return std::max(kCommitTimeoutMin, 2 * speeds_.until_durable() + kCommitMargin);
+  return std::max(kCommitTimeoutMin, 2 * save_speeds_.expected_time_until_durable() + kCommitMargin);
 }
 
 bool Drain::leaves_with_next_save() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_signals();
   return is_interrupted();
 }
 
 std::optional<Failure> Drain::forbids_joining(Timestamp now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_signals();
   if (is_interrupted())
     return drain_failure(ExitCode::kInterruptedByUser, "stopped by Ctrl-C, outside of an attempt");
@@ -196,7 +196,7 @@ std::optional<Failure> Drain::forbids_joining(Timestamp now) {
 }
 
 std::optional<ExitCode> Drain::find_exit_code_of_return(Timestamp now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_signals();
   if (is_interrupted()) return ExitCode::kInterruptedByUser;
   if (counted_signals_.terminate.count > 0) return ExitCode::kPreempted;
@@ -207,7 +207,7 @@ std::optional<ExitCode> Drain::find_exit_code_of_return(Timestamp now) {
 }
 
 Failure Drain::exit_for_drain(std::uint32_t agreed, Step step, bool is_committed) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if ((agreed & control::kStop) == 0) {
     return drain_failure(ExitCode::kPreempted, "this process left because of " + notice_reason() +
                                                    " at step " + std::to_string(step.value()) +
@@ -223,10 +223,10 @@ Failure Drain::exit_for_drain(std::uint32_t agreed, Step step, bool is_committed
 }
 
 void Drain::note_save(Timestamp began, Duration stall) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_save_began_ = began;
-  served_saves_ = counted_signals_.saves;
-  speeds_.note_save(stall);
+  served_save_signals_ = counted_signals_.saves;
+  save_speeds_.note_save(stall);
 }
 
 }  // namespace ratoon::session

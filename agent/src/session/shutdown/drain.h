@@ -10,7 +10,7 @@
 //   drain.receive_order(link.outside_requests(), now);   // after every step, and while a world is waited for
 //   agree(drain.requests(link.outside_requests(), now));        // once a step
 //   drain.note_step(took);  drain.note_save(now, stall);  drain.note_commit(took);
-//   if (auto why = drain.must_exit(now, agrees)) leave(*why);   // no save fits, or no rank agrees
+//   if (auto why = drain.find_exit_failure(now, agrees)) leave(*why);  // no save fits, or no rank agrees
 //
 // Thread contract: only the training thread uses a Drain, but any thread may call notify() and
 // take_back_notice().
@@ -18,7 +18,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -30,6 +29,7 @@
 #include "agent/src/session/shutdown/signals.h"
 #include "base/contract/exit_code.h"
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::session {
 
@@ -67,7 +67,7 @@ class Drain {
   // Returns the exit code if the program left its loop early because this process was asked to end. Returns
   // nullopt if the process was not asked to end.
   [[nodiscard]] std::optional<ExitCode> find_exit_code_of_return(Timestamp now);
-  void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
+  void begin_attempt(std::uint64_t state_bytes) { save_speeds_.set_state_bytes(state_bytes); }
   // Installs the signal handlers again if the program has replaced them. The engine calls
   // reinstall_signal_handlers() at the beginning of each step.
   void reinstall_signal_handlers() const {
@@ -76,7 +76,7 @@ class Drain {
   [[nodiscard]] std::uint32_t requests(const CoordinatorRequests& wanted, Timestamp now);
   // Returns, after each step, the Failure with which the process must end now, or nullopt. `agrees` says
   // whether the ranks of this attempt exchange requests in every step and so can end together.
-  [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
+  [[nodiscard]] std::optional<Failure> find_exit_failure(Timestamp now, bool agrees);
   // After Ctrl-C: returns whether this process must end at the next save. If ranks do not exchange requests
   // in every step, they can end together only at a save that is due by a count of steps.
   [[nodiscard]] bool leaves_with_next_save();
@@ -94,35 +94,40 @@ class Drain {
   // and `is_committed` whether this save is committed.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);
 
-  void note_step(Duration took) { speeds_.note_step(took); }
+  void note_step(Duration took) { save_speeds_.note_step(took); }
   void note_save(Timestamp began, Duration stall);
-  void note_commit(Duration took) { speeds_.note_commit(took); }
-  [[nodiscard]] Duration longest_commit() const { return speeds_.longest_commit(); }  // recent; 0: none yet
-  void note_staged(bool is_staged) { speeds_.set_staged(is_staged); }
+  void note_commit(Duration took) { save_speeds_.note_commit(took); }
+  [[nodiscard]] Duration longest_commit() const {
+    return save_speeds_.longest_commit();
+  }  // recent; 0: none yet
+  void note_staged(bool is_staged) { save_speeds_.set_has_staging(is_staged); }
 
  private:
-  // The caller of a private function must hold mutex_.
-  void take_signals();
-  void take_order(const CoordinatorRequests& wanted, Timestamp now);
-  void add_notice(std::string_view source, const preemption::Notice& notice, Timestamp heard);
-  [[nodiscard]] preemption::DrainStep next_drain_step(Timestamp now) const;
+  void take_signals() RATOON_REQUIRES(mutex_);
+  void apply_order(const CoordinatorRequests& wanted, Timestamp now) RATOON_REQUIRES(mutex_);
+  void add_notice(std::string_view source, const preemption::Notice& notice, Timestamp heard)
+      RATOON_REQUIRES(mutex_);
+  [[nodiscard]] preemption::DrainStep next_drain_step(Timestamp now) const RATOON_REQUIRES(mutex_);
   // Returns whether a replacement process may join before the earliest deadline.
-  [[nodiscard]] bool can_be_replaced() const;
-  [[nodiscard]] bool is_interrupted() const { return counted_signals_.interrupt.count > 0; }
-  [[nodiscard]] std::string notice_reason() const;
-  [[nodiscard]] Duration compute_commit_timeout() const;
+  [[nodiscard]] bool can_be_replaced() const RATOON_REQUIRES(mutex_);
+  [[nodiscard]] bool is_interrupted() const RATOON_REQUIRES(mutex_) {
+    return counted_signals_.interrupt.count > 0;
+  }
+  [[nodiscard]] std::string notice_reason() const RATOON_REQUIRES(mutex_);
+  [[nodiscard]] Duration compute_commit_timeout() const RATOON_REQUIRES(mutex_);
 
   static constexpr Timestamp kUnsetTime{Duration::min()};
 
   const Setup setup_;
-  std::mutex mutex_;
-  preemption::Notices notices_;                    // guarded by mutex_, as is what follows
-  std::string announced_reason_;                   // of the notice that was last announced
-  Timestamp newest_sudden_notice_at_{kUnsetTime};  // the newest notice that asks for a save at once
-  SignalCounts counted_signals_;
-  preemption::SaveSpeeds speeds_;          // of the training thread, as is what follows
-  Timestamp last_save_began_{kUnsetTime};  // when the last save began
-  std::uint32_t served_saves_ = 0;         // of those that a signal asked for
+  Mutex mutex_;
+  preemption::Notices notices_ RATOON_GUARDED_BY(mutex_);
+  std::string announced_reason_ RATOON_GUARDED_BY(mutex_);  // of the notice that was last announced
+  // The time of the newest notice that asks for a save at once.
+  Timestamp newest_sudden_notice_at_ RATOON_GUARDED_BY(mutex_){kUnsetTime};
+  SignalCounts counted_signals_ RATOON_GUARDED_BY(mutex_);
+  Timestamp last_save_began_ RATOON_GUARDED_BY(mutex_){kUnsetTime};  // when the last save began
+  std::uint32_t served_save_signals_ RATOON_GUARDED_BY(mutex_) = 0;  // of those that a signal asked for
+  preemption::SaveSpeeds save_speeds_;  // needs no lock, because only the training thread uses it
 };
 
 }  // namespace ratoon::session

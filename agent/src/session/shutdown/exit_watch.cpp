@@ -15,6 +15,7 @@
 #include "agent/src/session/telemetry/say.h"
 #include "base/contract/exit_code.h"
 #include "base/core/never_destroyed.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::session {
 namespace {
@@ -25,9 +26,9 @@ constexpr std::string_view kForked =
     "step and before the training function returns\n";
 
 struct ExitHandlerState {
-  std::mutex mutex;
-  std::function<int()> find_code;  // guarded by mutex, as is `thread`
-  std::thread::id thread;
+  Mutex mutex;
+  std::function<int()> find_exit_code RATOON_GUARDED_BY(mutex);
+  std::thread::id thread RATOON_GUARDED_BY(mutex);
   std::atomic<::pid_t> process{0};
 };
 
@@ -41,15 +42,15 @@ void on_process_exit(int status, void*) {
   if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
   // In a forked child, do not lock the mutex, because a thread that does not exist in the child may hold it.
   if (exit_handler_state().process != ::getpid()) return;
-  std::function<int()> find_code;
+  std::function<int()> find_exit_code;
   bool is_own_thread = false;
   {
-    const std::lock_guard lock(exit_handler_state().mutex);
-    if (!exit_handler_state().find_code) return;
-    find_code = std::exchange(exit_handler_state().find_code, nullptr);
+    const MutexLock lock(exit_handler_state().mutex);
+    if (!exit_handler_state().find_exit_code) return;
+    find_exit_code = std::exchange(exit_handler_state().find_exit_code, nullptr);
     is_own_thread = exit_handler_state().thread == std::this_thread::get_id();
   }
-  if (is_own_thread) exit_now(find_code());
+  if (is_own_thread) exit_now(find_exit_code());
   say("exit() was called with 0 by a thread other than the training thread, but the training is not "
       "complete: end the run with finish(), or the process with another code");
   exit_now(static_cast<int>(ExitCode::kConfiguration));
@@ -63,8 +64,8 @@ void end_if_unwinding() {
   // leaves a noexcept function counts as caught.
   const bool is_unwinding = std::uncaught_exceptions() > 0 || std::current_exception() != nullptr;
   const TerminateWatch* const watch = is_unwinding ? std::exchange(active_terminate_watch, nullptr) : nullptr;
-  if (watch != nullptr) leave_if_forked();
-  const auto code = watch != nullptr ? watch->find_code() : std::nullopt;
+  if (watch != nullptr) exit_if_forked();
+  const auto code = watch != nullptr ? watch->find_exit_code() : std::nullopt;
   if (code) {
     say("std::terminate() was called while this exception left the training function; the process ends "
         "with " +
@@ -79,8 +80,8 @@ void end_if_unwinding() {
 
 }  // namespace
 
-TerminateWatch::TerminateWatch(std::function<std::optional<int>()> find_code)
-    : find_code_(std::move(find_code)) {
+TerminateWatch::TerminateWatch(std::function<std::optional<int>()> find_exit_code)
+    : find_code_(std::move(find_exit_code)) {
   static std::once_flag installed;
   std::call_once(installed, [] {
     previous_terminate_handler = std::get_terminate();  // before another thread can call the new handler
@@ -95,25 +96,25 @@ TerminateWatch::~TerminateWatch() {
 
 // Writes with write(), because the lock of a C++ stream may be held by a thread that does not exist in the
 // forked child.
-void leave_if_forked() {
+void exit_if_forked() {
   const ::pid_t watched_one = exit_handler_state().process;
   if (watched_one == 0 || watched_one == ::getpid()) return;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kForked.data(), kForked.size());
   ::_exit(static_cast<int>(ExitCode::kConfiguration));
 }
 
-void replace_exit_code_zero(std::function<int()> find_code) {
+void replace_exit_code_zero(std::function<int()> find_exit_code) {
   static std::once_flag asked;
   std::call_once(asked, [] { ::on_exit(on_process_exit, nullptr); });
-  const std::lock_guard lock(exit_handler_state().mutex);
-  exit_handler_state().find_code = std::move(find_code);
+  const MutexLock lock(exit_handler_state().mutex);
+  exit_handler_state().find_exit_code = std::move(find_exit_code);
   exit_handler_state().process = ::getpid();
   exit_handler_state().thread = std::this_thread::get_id();
 }
 
 void keep_exit_code_zero() {
-  const std::lock_guard lock(exit_handler_state().mutex);
-  exit_handler_state().find_code = nullptr;
+  const MutexLock lock(exit_handler_state().mutex);
+  exit_handler_state().find_exit_code = nullptr;
   exit_handler_state().process = 0;
 }
 

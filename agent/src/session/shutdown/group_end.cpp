@@ -14,7 +14,7 @@ namespace {
 bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls, Timestamp give_up,
                      Duration look, const Clock& clock) {
   for (;;) {
-    const auto is_there = calls("looking for " + home_of(options), [folder = run_folder(options)] {
+    const auto is_there = calls("looking for " + home_location(options), [folder = run_folder(options)] {
       std::error_code ignored;
       return Result<bool>(std::filesystem::is_directory(folder, ignored));
     });

@@ -8,7 +8,7 @@
 #include <ratoon/failure.h>
 
 #include "base/contract/exit_code.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::session {
 namespace {
@@ -34,20 +34,20 @@ Result<int> notice_signal(const NoticeOptions& options) {
 
 // `ends_run` is true if the whole run ends with this process, because one runner on this machine started all
 // processes.
-Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began,
-                                       bool ends_run) {
-  return preemption::read_known_ends({.slurm_job_end_time = nullopt_if_empty(options.slurm_job_end_time),
-                                      .time_limit = nullopt_if_empty(options.time_limit),
-                                      .time_limit_since = nullopt_if_empty(options.time_limit_since),
-                                      .ends_run = ends_run,
-                                      .began = began,
-                                      .now = clock.now(),
-                                      .wall_now = clock.wall_now()});
+Result<preemption::Notices> find_known_end_notices(const NoticeOptions& options, const Clock& clock,
+                                                   Timestamp began, bool ends_run) {
+  return preemption::read_known_deadlines({.slurm_job_end_time = nullopt_if_empty(options.slurm_job_end_time),
+                                           .time_limit = nullopt_if_empty(options.time_limit),
+                                           .time_limit_since = nullopt_if_empty(options.time_limit_since),
+                                           .ends_run = ends_run,
+                                           .began = began,
+                                           .now = clock.now(),
+                                           .wall_now = clock.wall_now()});
 }
 
 std::optional<Timestamp> job_end(NoticeOptions options, const Clock& clock) {
   options.time_limit.clear();
-  const auto ends = known_ends(options, clock, {}, false);
+  const auto ends = find_known_end_notices(options, clock, {}, false);
   const auto* const end = ends ? ends->first() : nullptr;
   return end != nullptr ? std::optional(end->deadline) : std::nullopt;
 }
@@ -73,7 +73,7 @@ Result<void> check_notices(const NoticeOptions& options) {
                                           ", found " + std::to_string(options.grace_seconds));
   }
   if (auto signal = notice_signal(options); !signal) return signal.error();
-  if (auto ends = known_ends(options, SystemClock(), {}, false); !ends) return ends.error();
+  if (auto ends = find_known_end_notices(options, SystemClock(), {}, false); !ends) return ends.error();
   return {};
 }
 
@@ -82,11 +82,12 @@ NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp p
   const NoticeOptions& notice = options.notice;
   const int number = value_or_throw(notice_signal(notice));
   const bool has_local_runner = options.member.lifeline_fd >= 0;
-  Drain::Setup setup{.known_ends = value_or_throw(known_ends(notice, clock, process_began, has_local_runner)),
-                     .grace = std::chrono::seconds(notice.grace_seconds),
-                     .job_end = job_end(notice, clock),
-                     .job_end_ends_run = has_local_runner,
-                     .can_be_replaced = !options.member.coordinator_url.empty()};
+  Drain::Setup setup{
+      .known_ends = value_or_throw(find_known_end_notices(notice, clock, process_began, has_local_runner)),
+      .grace = std::chrono::seconds(notice.grace_seconds),
+      .job_end = job_end(notice, clock),
+      .job_end_ends_run = has_local_runner,
+      .can_be_replaced = !options.member.coordinator_url.empty()};
   if (notice.handles_signals) {
     signals_ = std::make_shared<Signals>(number);
     setup.signal_counts = [signals = signals_, number] { return read_signal_counts(*signals, number); };

@@ -6,7 +6,6 @@
 #include <future>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/core/never_destroyed.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::session {
 namespace {
@@ -22,8 +22,8 @@ namespace {
 constexpr auto kLastLogLineTimeout = std::chrono::seconds(1);
 
 struct SkipConditions {
-  std::mutex mutex;
-  std::vector<std::function<bool()>> list;  // guarded by mutex
+  Mutex mutex;
+  std::vector<std::function<bool()>> list RATOON_GUARDED_BY(mutex);
 };
 
 SkipConditions& skip_conditions() {
@@ -32,12 +32,12 @@ SkipConditions& skip_conditions() {
 }
 
 bool must_skip_teardown() {
-  const std::lock_guard lock(skip_conditions().mutex);
-  const auto& list = skip_conditions().list;
-  return std::any_of(list.begin(), list.end(), [](const auto& holds) { return holds(); });
+  SkipConditions& conditions = skip_conditions();
+  const MutexLock lock(conditions.mutex);
+  return std::ranges::any_of(conditions.list, [](const auto& holds) { return holds(); });
 }
 
-// Returns the function of set_end_in_place(), with which a program in another language ends the process.
+// Returns the function of set_end_handler(), with which a program in another language ends the process.
 std::function<void(int, bool)>& end_of_embedder() {
   static const NeverDestroyed<std::function<void(int, bool)>> end;
   return *end;
@@ -52,7 +52,7 @@ std::function<void()>& skip_at_end_of_embedder() {
 }  // namespace
 
 void skip_teardown_if(std::function<bool()> holds) {
-  const std::lock_guard lock(skip_conditions().mutex);
+  const MutexLock lock(skip_conditions().mutex);
   skip_conditions().list.push_back(std::move(holds));
 }
 
@@ -64,7 +64,7 @@ int leave(int code) {
   return code;
 }
 
-void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end) {
+void set_end_handler(std::function<void(int code, bool must_skip_teardown)> end) {
   end_of_embedder() = std::move(end);
 }
 
@@ -77,7 +77,7 @@ void end_in_place(int code) {
   exit_now(code);
 }
 
-bool ends_with_destructors() {
+bool can_end_with_destructors() {
   return end_of_embedder() && !must_skip_teardown();
 }
 

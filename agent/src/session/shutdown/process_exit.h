@@ -26,11 +26,11 @@ void skip_teardown_if(std::function<bool()> holds);
 // exit_now(). A program in another language, such as Python, should end with the exit function of its
 // language, so that its exit handlers run. The function `end` may throw an exception that contains the exit
 // code. If `must_skip_teardown` is true, `end` must end the process without destructors. If the function
-// `end` returns, exit_now() ends the process. Call set_end_in_place() once, before the first session.
-void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end);
+// `end` returns, exit_now() ends the process. Call set_end_handler() once, before the first session.
+void set_end_handler(std::function<void(int code, bool must_skip_teardown)> end);
 [[noreturn]] void end_in_place(int code);
 // Returns whether end_in_place() lets the program end with its destructors.
-[[nodiscard]] bool ends_with_destructors();
+[[nodiscard]] bool can_end_with_destructors();
 // Sets the function with which leave() lets a program in another language go on to its own end, and then end
 // without the destructors of C++. Such a program has more to do after its training, such as its exit
 // handlers. Call set_skip_teardown_at_exit() once, before the first session.

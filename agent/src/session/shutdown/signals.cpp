@@ -55,7 +55,7 @@ const struct sigaction* intern_action(const struct sigaction& action) {
   return known != kept->end() ? &*known : &kept->emplace_back(action);
 }
 
-void notify() {
+void wake_waiting_thread() {
   const std::uint64_t one = 1;
   if (::write(wakeup_fd, &one, sizeof one) < 0) return;  // a full counter: a notification is pending already
 }
@@ -93,7 +93,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   const bool is_first = heard.count.fetch_add(1) == 0;
   call_previous_handler(number, info, context);
   if (number == SIGINT && !is_first) ::_exit(static_cast<int>(ExitCode::kInterruptedByUser));
-  notify();
+  wake_waiting_thread();
   errno = error;
   is_inside = false;
 }
@@ -190,7 +190,7 @@ SignalCount Signals::heard(int number) const {
 }
 
 void Signals::wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const {
-  const std::stop_callback on_stop(stop, notify);
+  const std::stop_callback on_stop(stop, wake_waiting_thread);
   pollfd ready{wakeup_fd, POLLIN, 0};
   while (!stop.stop_requested() && ::poll(&ready, 1, static_cast<int>(at_most.count())) < 0 &&
          errno == EINTR) {

@@ -56,14 +56,14 @@ std::string BestCheckpoints::note_save_best_call(std::string_view name, const Ke
 
 void BestCheckpoints::resume(std::vector<BestCheckpointList> lists) {
   lists_ = std::move(lists);
-  update_text();
+  update_summary();
 }
 
 void BestCheckpoints::remove_missing(const IsMissing& is_missing) {
   for (BestCheckpointList& list : lists_)
     std::erase_if(list.kept, [&](const BestCheckpoint& one) { return is_missing(one.id); });
   std::erase_if(lists_, [](const BestCheckpointList& list) { return list.kept.empty(); });
-  update_text();
+  update_summary();
 }
 
 bool BestCheckpoints::note_value(std::string_view name, double value, const KeepBest& how,
@@ -91,12 +91,12 @@ std::string BestCheckpoints::record_saved(const checkpoint::CheckpointId& id) {
     kept.resize(std::min<std::size_t>(kept.size(), list.keep + checkpoint::kBestSpareEntries));
     reasons.push_back("best " + name + ": " + text_of(noted.value));
   }
-  update_text();
+  update_summary();
   return reasons.empty() ? "" : checkpoint::mark_as_best(join(reasons, ", "));
 }
 
-void BestCheckpoints::update_text() {
-  text_ = join(lists_, ", ", [](const BestCheckpointList& list) {
+void BestCheckpoints::update_summary() {
+  summary_ = join(lists_, ", ", [](const BestCheckpointList& list) {
     const BestCheckpoint& best = list.kept.front();
     return list.name + " " + text_of(best.value) + " at step " + std::to_string(best.id.step.value());
   });

@@ -48,7 +48,7 @@ class BestCheckpoints {
   [[nodiscard]] const std::vector<checkpoint::BestCheckpointList>& lists() const { return lists_; }
   // Returns a text with the best checkpoint of each list, such as "loss 0.25 at step 40". BestCheckpoints
   // makes the text when a list changes, because the engine reads the text after every step.
-  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const std::string& text() const { return summary_; }
 
  private:
   struct StepValue {
@@ -56,10 +56,10 @@ class BestCheckpoints {
     KeepBest how;
   };
   [[nodiscard]] const checkpoint::BestCheckpointList* find(std::string_view name) const;
-  void update_text();
+  void update_summary();
 
   std::vector<checkpoint::BestCheckpointList> lists_;
-  std::string text_;
+  std::string summary_;
   std::map<std::string, StepValue, std::less<>> values_of_step_;  // in the current step
   std::set<std::string, std::less<>> names_called_in_step_;       // in the current step
 };

@@ -38,7 +38,7 @@ class CheckpointSource final : public StateSource {
   Result<std::vector<std::string>> texts_of_former_ranks(std::string_view name) override {
     std::vector<std::string> texts;
     for (const Rank rank : reader_.ranks_taken_over(world_size_)) {
-      auto gone = reader_.as_read_by(rank);
+      auto gone = reader_.reader_for_rank(rank);
       if (!gone) return gone.error();
       const auto form = gone->find(name);
       if (!form) return form.error();

@@ -53,7 +53,7 @@ std::filesystem::path final_weights_file(const Options& options) {
 
 std::string missing_weights_advice(const Options& options) {
   if (options.final_weights.empty() || !final_weights_file(options).empty()) return "";
-  const std::string run = home_of(options);
+  const std::string run = home_location(options);
   return "no file of the final weights was written, because the run saves into the store " + run +
          ", and --final-weights '" + options.final_weights + "' names no folder: `ratoon checkpoint export " +
          run + " " + options.final_weights +

@@ -35,16 +35,16 @@ ExitCode exit_code_of_load(const Error& error) {
   return is_asked_wrongly ? ExitCode::kConfiguration : ExitCode::kStorage;
 }
 
-[[noreturn]] void fail_of(const Error& error, const LoadFrom& from) {
+[[noreturn]] void fail_load(const Error& error, const LoadFrom& from) {
   fail(exit_code_of_load(error), "weights cannot be loaded from " + from.place + ": " + error.message());
 }
 
 // Reads one checkpoint. Throws a Failure for an error of the program. Returns an error if the disk fails or
 // data is damaged.
-class Attempted {
+class CheckpointLoad {
  public:
-  Attempted(const LoadFrom& from, const std::vector<LoadTarget>& targets,
-            std::shared_ptr<ObjectStoreDisk> disk)
+  CheckpointLoad(const LoadFrom& from, const std::vector<LoadTarget>& targets,
+                 std::shared_ptr<ObjectStoreDisk> disk)
       : from_(from), disk_(std::move(disk)) {
     for (const LoadTarget& target : targets) {
       const auto save = [](StateWriter&) {};
@@ -109,21 +109,21 @@ Result<CheckpointId> choose_checkpoint(const ObjectStoreDisk& disk, const LoadFr
                                          std::to_string(found->complete.front().step.value()));
 }
 
-LoadedFrom load_newest(const LoadFrom& from, const Attempted& attempted, const ObjectStoreDisk& disk) {
+LoadedFrom load_newest(const LoadFrom& from, const CheckpointLoad& attempted, const ObjectStoreDisk& disk) {
   LoadedFrom loaded;
   std::set<CheckpointId> passed_over;
   for (int look = 0; look < kListingsMax; ++look) {
     const auto id = choose_checkpoint(disk, from, passed_over);
     if (!id && !loaded.passed_over.empty())
       fail(ExitCode::kCheckpointsBad, id.error().message() + ": " + loaded.passed_over.front());
-    if (!id) fail_of(id.error(), from);
+    if (!id) fail_load(id.error(), from);
     const auto done = attempted.load(*id);
     if (done) {
       loaded.what = attempted.shown(*id);
       loaded.step = id->step.value();
       return loaded;
     }
-    if (!is_damage_error(done.error())) fail_of(done.error(), from);
+    if (!is_damage_error(done.error())) fail_load(done.error(), from);
     if (attempted.is_retired(*id)) continue;
     passed_over.insert(*id);
     loaded.passed_over.push_back(done.error().message());
@@ -145,11 +145,11 @@ LoadedFrom load_targets(const LoadFrom& from, const std::vector<LoadTarget>& tar
     return session::load_file(from.place, targets);
   }
   auto store = objects::open_store(place.uri, from.store_options);
-  if (!store) fail_of(store.error(), from);
+  if (!store) fail_load(store.error(), from);
   const auto disk = std::make_shared<ObjectStoreDisk>(*std::move(store));
-  const Attempted attempted(from, targets, disk);
+  const CheckpointLoad attempted(from, targets, disk);
   if (!place.id) return load_newest(from, attempted, *disk);
-  if (const auto done = attempted.load(*place.id); !done) fail_of(done.error(), from);
+  if (const auto done = attempted.load(*place.id); !done) fail_load(done.error(), from);
   return {.what = attempted.shown(*place.id), .step = place.id->step.value()};
 }
 

@@ -13,7 +13,7 @@
 namespace ratoon::session {
 namespace {
 
-[[noreturn]] void fail_of(const Error& error, const std::string& where) {
+[[noreturn]] void fail_load(const Error& error, const std::string& where) {
   const bool is_asked_wrongly = error.kind() == ErrorKind::kInvalid || error.kind() == ErrorKind::kNotFound;
   fail(is_asked_wrongly ? ExitCode::kConfiguration : ExitCode::kStorage,
        "the state to begin with (--load-from " + where + ") cannot be loaded: " + error.message());
@@ -46,7 +46,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
     return checkpoint::add_timeout(std::move(folder), calls);
   };
   const auto source = checkpoint::open_load_path(where, options.store_options, patiently);
-  if (!source) fail_of(source.error(), where);
+  if (!source) fail_load(source.error(), where);
   const std::string shown = source->disk->shown(checkpoint::manifest_path(source->id));
   // With several ranks, the user must name one checkpoint. The run of --load-from may still save, so ranks
   // could otherwise choose different newest checkpoints.
@@ -61,7 +61,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
     packs.push_back({.path = checkpoint::pack_path(source->id, record.rank), .record = record});
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
-  if (!reader) fail_of(explain_removal(reader.error()), where);
+  if (!reader) fail_load(explain_removal(reader.error()), where);
   // On a rank that the run of --load-from did not have, random number generators get new seeds (seed_of.h),
   // from this run's seed and the step at which this run begins.
   const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
@@ -71,7 +71,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   const auto loaded = parts == LoadParts::kWeights
                           ? tracked.restore_weights(*reader, shown)
                           : tracked.restore(*reader, shown, new_seed, parts, assignment.world_size);
-  if (!loaded) fail_of(explain_removal(loaded.error()), where);
+  if (!loaded) fail_load(explain_removal(loaded.error()), where);
   auto run = source->manifest.run;
   if (run) {
     run->history_attempt = run->history_bytes = 0;

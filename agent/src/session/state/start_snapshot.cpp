@@ -11,7 +11,7 @@ namespace {
 // Returns whether the tensor `name` is the state of a random number generator. The snapshot contains no
 // random number generators, because each attempt seeds them anew by name and rank.
 bool is_generator(const CollectedState& state, const std::string& name) {
-  return state.seeded.contains(name) || name.find(kGeneratorPrefix) != std::string::npos;
+  return state.seeded_tensors.contains(name) || name.find(kGeneratorPrefix) != std::string::npos;
 }
 
 }  // namespace

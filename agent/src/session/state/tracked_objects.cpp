@@ -319,9 +319,9 @@ CollectedState TrackedObjects::collect() const {
     const std::size_t before = state.tensors.size();
     object.save(writer);
     if (object.kind == ObjectKind::kWeights && state.tensors.size() == before)
-      state.without_tensors.push_back(name);
-    if (object.kind != ObjectKind::kSeeded) continue;
-    for (std::size_t i = before; i < state.tensors.size(); ++i) state.seeded.insert(state.tensors[i].name);
+      state.objects_without_tensors.push_back(name);
+    for (std::size_t i = before; i < state.tensors.size() && object.kind == ObjectKind::kSeeded; ++i)
+      state.seeded_tensors.insert(state.tensors[i].name);
   }
   return state;
 }

@@ -38,9 +38,9 @@ struct CollectedState {
     std::string what;
     StateWriter::Memory memory;
   };
-  std::vector<Changed> changed{};              // memory of other objects that an object changes
-  std::vector<std::string> without_tensors{};  // objects of weights without tensors
-  std::set<std::string> seeded{};              // tensors of generators that are seeded anew in each attempt
+  std::vector<Changed> changed{};                      // memory of other objects that an object changes
+  std::vector<std::string> objects_without_tensors{};  // objects of weights without tensors
+  std::set<std::string> seeded_tensors{};  // tensors of generators that are seeded anew in each attempt
 };
 
 // StateSource: a checkpoint or a snapshot in memory, from which tracked objects are restored.

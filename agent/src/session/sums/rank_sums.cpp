@@ -8,7 +8,7 @@
 #include "agent/src/session/locations/checkpoint_locations.h"
 #include "agent/src/session/shutdown/fail.h"
 #include "base/contract/exit_code.h"
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::session {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::size_t kNumbersMax = 1U << 18;
 constexpr auto kSecondClientTimeout = std::chrono::seconds(5);
 
 // Under this key, the key-value store (board) has the number of the last call that rank 0 has begun.
-constexpr const char* kCallOfRank0 = "call of rank 0";
+constexpr const char* kRank0CallKey = "call of rank 0";
 
 std::string total_key(std::uint64_t number) {
   return "total " + std::to_string(number);
@@ -50,12 +50,12 @@ RankSums::RankSums(Plan plan)
                .is_given_up = nullptr,
                .tell =
                    [this](const std::string& of_board) {
-                     // While client_ is connected, look_while_waiting() prints which ranks are missing.
+                     // While client_ is connected, check_while_waiting() prints which ranks are missing.
                      if (client_.is_connected()) return;
                      plan_.say("rank " + std::to_string(plan_.rank) + " waits in " + call_name_ +
                                ": rank 0 has not called it (" + of_board + ")");
                    },
-               .look = [this] { look_while_waiting(); }}),
+               .look = [this] { check_while_waiting(); }}),
       second_client_({.host = plan_.rendezvous.host,
                       .port = plan_.rendezvous.port,
                       .attempt = plan_.attempt,
@@ -86,7 +86,7 @@ void RankSums::wait_until_total_is_read() {
     plan_.look();
     bool is_read = true;
     for (std::uint32_t rank = 1; rank < plan_.world_size && is_read; ++rank)
-      is_read = ask_beside(board::Op::kCheck, part_key(rank)) == "0";
+      is_read = send_on_second_client(board::Op::kCheck, part_key(rank)) == "0";
     if (is_read) return;
     static_cast<void>(pause_for(kPollPause, {}));
   }
@@ -115,11 +115,11 @@ void RankSums::add_up_in_parts(const std::string& what, std::span<Number> number
 void RankSums::add_up_part(const std::string& what, const SummedNumbers& numbers) {
   call_name_ = what;
   ++call_number_;
-  wait_.emplace(*plan_.clock);
+  wait_reporter_.emplace(*plan_.clock);
   std::string refusal;
   if (plan_.rank == 0) {
     has_unread_total_ = false;
-    put(kCallOfRank0, std::to_string(call_number_));
+    put(kRank0CallKey, std::to_string(call_number_));
     refusal = sum_on_rank_0(what, numbers);
     put(total_key(call_number_), encode_answer(refusal, numbers));
     has_unread_total_ = true;
@@ -132,7 +132,7 @@ void RankSums::add_up_part(const std::string& what, const SummedNumbers& numbers
         client_.send_request(board::Op::kErase, {part_key(plan_.rank)}, board::Client::kNoDeadline));
     refusal = read_answer(total, numbers);
   }
-  wait_.reset();
+  wait_reporter_.reset();
   if (!refusal.empty()) fail(ExitCode::kConfiguration, refusal);
 }
 
@@ -142,15 +142,15 @@ std::string RankSums::sum_on_rank_0(const std::string& what, const SummedNumbers
   return sums.finish();
 }
 
-void RankSums::look_while_waiting() {
+void RankSums::check_while_waiting() {
   plan_.look();
-  if (!wait_ || !client_.is_connected()) return;
-  const auto time = wait_->due();
+  if (!wait_reporter_ || !client_.is_connected()) return;
+  const auto time = wait_reporter_->due();
   if (!time) return;
   const auto missing = find_missing_ranks();
   if (!missing || missing->empty()) return;
   plan_.say("rank " + std::to_string(plan_.rank) + " has waited for " + *time + " in " + call_name_ +
-            " at step " + std::to_string(plan_.steps_done()) + ", which " + name_ranks(*missing) +
+            " at step " + std::to_string(plan_.steps_done()) + ", which " + describe_ranks(*missing) +
             (missing->size() == 1 ? " has" : " have") +
             " not called: call the same sums and means on all ranks, in the same step");
 }
@@ -161,25 +161,25 @@ std::optional<std::vector<std::uint32_t>> RankSums::find_missing_ranks() {
     if (!has_called && rank != plan_.rank) missing.push_back(rank);
   };
   if (plan_.rank != 0) {
-    const auto is_set = ask_beside(board::Op::kCheck, kCallOfRank0);
+    const auto is_set = send_on_second_client(board::Op::kCheck, kRank0CallKey);
     if (!is_set) return std::nullopt;
-    const auto call =
-        *is_set == "1" ? ask_beside(board::Op::kGet, kCallOfRank0) : std::optional<std::string>("");
+    const auto call = *is_set == "1" ? send_on_second_client(board::Op::kGet, kRank0CallKey)
+                                     : std::optional<std::string>("");
     if (!call) return std::nullopt;
     note(0, *call == std::to_string(call_number_));
   }
   for (std::uint32_t rank = 1; rank < plan_.world_size; ++rank) {
-    const auto is_there = ask_beside(board::Op::kCheck, part_key(rank));
+    const auto is_there = send_on_second_client(board::Op::kCheck, part_key(rank));
     if (!is_there) return std::nullopt;
     note(rank, *is_there == "1");
   }
   // Ask for the sum last. After the sum, each rank erases its own part, and rank 0 begins the next call. So
   // `missing` is not valid if the sum is complete.
-  const auto is_complete = ask_beside(board::Op::kCheck, total_key(call_number_));
+  const auto is_complete = send_on_second_client(board::Op::kCheck, total_key(call_number_));
   return is_complete == "0" ? std::optional(missing) : std::nullopt;
 }
 
-std::optional<std::string> RankSums::ask_beside(board::Op op, const std::string& key) {
+std::optional<std::string> RankSums::send_on_second_client(board::Op op, const std::string& key) {
   auto answer =
       second_client_.send_request(op, {key}, std::chrono::steady_clock::now() + kSecondClientTimeout);
   if (!answer || answer->size() != 1) return std::nullopt;

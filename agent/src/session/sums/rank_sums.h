@@ -54,11 +54,11 @@ class RankSums {
   // different calls or a sum overflows, otherwise an empty text.
   [[nodiscard]] std::string sum_on_rank_0(const std::string& what, const SummedNumbers& numbers);
   void wait_until_total_is_read();
-  void look_while_waiting();
+  void check_while_waiting();
   // Returns the ranks that have not made the current call. Returns nullopt if the key-value store does not
   // answer, or if the sum is complete.
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> find_missing_ranks();
-  [[nodiscard]] std::optional<std::string> ask_beside(board::Op op, const std::string& key);
+  [[nodiscard]] std::optional<std::string> send_on_second_client(board::Op op, const std::string& key);
   [[nodiscard]] std::string take(const std::string& key);
   void put(const std::string& key, std::string value);
   std::vector<std::string> ask(board::Op op, std::vector<std::string> words);
@@ -69,10 +69,10 @@ class RankSums {
 
   const Plan plan_;
   const SystemClock clock_{};
-  std::string call_name_;             // of the current call
-  std::uint64_t call_number_ = 0;     // of the current call in this attempt
-  bool has_unread_total_ = false;     // on rank 0: a rank may not have read the last total yet
-  std::optional<WaitReporter> wait_;  // of the current call
+  std::string call_name_;                      // of the current call
+  std::uint64_t call_number_ = 0;              // of the current call in this attempt
+  bool has_unread_total_ = false;              // on rank 0: a rank may not have read the last total yet
+  std::optional<WaitReporter> wait_reporter_;  // of the current call
   board::Client client_;
   board::Client second_client_;  // asks while client_ waits for its answer
 };

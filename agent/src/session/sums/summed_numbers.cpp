@@ -38,13 +38,13 @@ std::string describe(std::size_t count, const std::string& type) {
 }
 
 // The message of a rank: lines with the name of the call and the type, then the bytes of the numbers.
-struct Call {
+struct CallMessage {
   std::string_view name{};
   std::string_view type{};
   std::string_view bytes{};
 };
 
-Call parse_call(std::string_view message) {
+CallMessage parse_call(std::string_view message) {
   const auto take_line = [&message] {
     const std::string_view line = message.substr(0, message.find('\n'));
     message.remove_prefix(std::min(message.size(), line.size() + 1));
@@ -77,7 +77,7 @@ std::string encode_call(const std::string& call, const SummedNumbers& numbers) {
   return message;
 }
 
-std::string call_in(std::string_view message) {
+std::string call_name_in(std::string_view message) {
   return std::string(parse_call(message).name);
 }
 
@@ -99,7 +99,7 @@ std::string read_answer(std::string_view answer, const SummedNumbers& numbers) {
   return "";
 }
 
-std::string name_ranks(const std::vector<std::uint32_t>& ranks) {
+std::string describe_ranks(const std::vector<std::uint32_t>& ranks) {
   if (ranks.size() == 1) return "rank " + std::to_string(ranks.front());
   std::vector<std::string> names;
   for (const std::uint32_t rank : ranks) {
@@ -115,20 +115,20 @@ std::string name_ranks(const std::vector<std::uint32_t>& ranks) {
   return "ranks " + join(names, ", ") + " and " + last;
 }
 
-NumberSums::NumberSums(std::string call, SummedNumbers own) : call_(std::move(call)), own_(own) {
+NumberSums::NumberSums(std::string call, SummedNumbers own) : call_name_(std::move(call)), own_numbers_(own) {
   std::visit(
       [this]<class Number>(std::span<Number> numbers) {
         using Sum = std::conditional_t<std::is_floating_point_v<Number>, double, Wide>;
         sums_ = std::vector<Sum>(numbers.begin(), numbers.end());
       },
-      own_);
+      own_numbers_);
 }
 
 void NumberSums::add(std::uint32_t rank, std::string_view message) {
-  const Call call = parse_call(message);
+  const CallMessage call = parse_call(message);
   const std::size_t count = call.bytes.size() / size_of_type(call.type);
-  const bool is_same_call = call.name == call_;
-  if (!is_same_call || call.type != name_of_type(own_) || count != count_of(own_)) {
+  const bool is_same_call = call.name == call_name_;
+  if (!is_same_call || call.type != name_of_type(own_numbers_) || count != count_of(own_numbers_)) {
     const Difference found{.call = std::string(call.name),
                            .numbers = is_same_call ? describe(count, std::string(call.type)) : ""};
     if (difference_.ranks.empty()) difference_ = found;
@@ -144,16 +144,17 @@ void NumberSums::add(std::uint32_t rank, std::string_view message) {
           sums[at] += static_cast<Sum>(number);
         }
       },
-      own_, sums_);
+      own_numbers_, sums_);
 }
 
 std::string NumberSums::describe_difference() const {
-  if (difference_.call != call_) {
-    return "rank 0 called " + call_ + " and " + name_ranks(difference_.ranks) + " called " +
+  if (difference_.call != call_name_) {
+    return "rank 0 called " + call_name_ + " and " + describe_ranks(difference_.ranks) + " called " +
            difference_.call + " instead: call the same sums and means on all ranks, in the same order";
   }
-  return call_ + " was called with " + describe(own_) + " on rank 0 and with " + difference_.numbers +
-         " on " + name_ranks(difference_.ranks) + ": pass equally many numbers of one type on all ranks";
+  return call_name_ + " was called with " + describe(own_numbers_) + " on rank 0 and with " +
+         difference_.numbers + " on " + describe_ranks(difference_.ranks) +
+         ": pass equally many numbers of one type on all ranks";
 }
 
 std::string NumberSums::finish() {
@@ -167,7 +168,7 @@ std::string NumberSums::finish() {
           };
           const auto bad = std::ranges::find_if(sums, is_too_large);
           if (bad != sums.end()) {
-            return call_ + ": the sum over all ranks of number " + std::to_string(bad - sums.begin()) +
+            return call_name_ + ": the sum over all ranks of number " + std::to_string(bad - sums.begin()) +
                    " of " + std::to_string(sums.size()) + " (counted from 0) is " +
                    (*bad < 0 ? "below the least " : "above the greatest ") + type_name<Number>() +
                    ": sum numbers of a larger type, such as " +
@@ -177,7 +178,7 @@ std::string NumberSums::finish() {
         std::ranges::transform(sums, numbers.begin(), [](Sum sum) { return static_cast<Number>(sum); });
         return std::string();
       },
-      own_, sums_);
+      own_numbers_, sums_);
 }
 
 }  // namespace ratoon::session

@@ -32,7 +32,7 @@ using SummedNumbers =
 // no line break.
 [[nodiscard]] std::string encode_call(const std::string& call, const SummedNumbers& numbers);
 // Returns the name of the call in the message of a rank.
-[[nodiscard]] std::string call_in(std::string_view message);
+[[nodiscard]] std::string call_name_in(std::string_view message);
 
 // Returns the answer of rank 0 to all ranks: `refusal`, or the sums if `refusal` is empty.
 [[nodiscard]] std::string encode_answer(const std::string& refusal, const SummedNumbers& sums);
@@ -40,7 +40,7 @@ using SummedNumbers =
 [[nodiscard]] std::string read_answer(std::string_view answer, const SummedNumbers& numbers);
 
 // Returns a text such as "rank 1", "ranks 1 and 4" or "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 92 more".
-[[nodiscard]] std::string name_ranks(const std::vector<std::uint32_t>& ranks);
+[[nodiscard]] std::string describe_ranks(const std::vector<std::uint32_t>& ranks);
 
 class NumberSums {
  public:
@@ -65,8 +65,8 @@ class NumberSums {
 
   [[nodiscard]] std::string describe_difference() const;
 
-  const std::string call_;
-  const SummedNumbers own_;
+  const std::string call_name_;
+  const SummedNumbers own_numbers_;
   Sums sums_;
   Difference difference_;  // the first one, with all ranks that differ in the same way
 };

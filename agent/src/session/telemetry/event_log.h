@@ -5,30 +5,31 @@
 #pragma once
 
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::session {
 
 class EventLog {
  public:
   void add(std::string sentence) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     events_.push_back(std::move(sentence));
   }
   // Appends all collected messages to `events` and removes them from this log.
   void move_to(std::vector<std::string>& events) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     events.insert(events.end(), std::make_move_iterator(events_.begin()),
                   std::make_move_iterator(events_.end()));
     events_.clear();
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::string> events_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::string> events_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::session

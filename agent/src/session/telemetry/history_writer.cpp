@@ -14,7 +14,7 @@ constexpr auto kFlushEvery = std::chrono::seconds(1);
 
 void HistoryWriter::append(const history::Row& row) {
   {
-    const std::lock_guard lock(rows_mutex_);
+    const MutexLock lock(rows_mutex_);
     rows_.push_back(row);
   }
   if (!flush_thread_.joinable()) start_flushing();
@@ -33,11 +33,11 @@ void HistoryWriter::start_flushing() {
 void HistoryWriter::move_rows() {
   std::vector<history::Row> rows;
   {
-    const std::lock_guard lock(rows_mutex_);
+    const MutexLock lock(rows_mutex_);
     rows.swap(rows_);
   }
   if (!file_ && !is_given_up_ && !rows.empty()) {
-    auto file = history::HistoryFile::begin(*disk_, attempt_, after_);
+    auto file = history::HistoryFile::begin(*disk_, attempt_, previous_end_);
     is_given_up_ = !file;
     if (file)
       file_.emplace(*std::move(file));
@@ -49,24 +49,24 @@ void HistoryWriter::move_rows() {
 }
 
 std::optional<history::HistoryPosition> HistoryWriter::end_position() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   move_rows();
-  if (!file_) return after_;
+  if (!file_) return previous_end_;
   if (auto flushed = file_->flush(); !flushed) {
     note_error(flushed.error());
-    return file_->durable() ? file_->durable() : after_;
+    return file_->durable() ? file_->durable() : previous_end_;
   }
   return file_->written();
 }
 
 void HistoryWriter::sync() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!file_) return;
   if (auto synced = file_->sync(); !synced) note_error(synced.error());
 }
 
 void HistoryWriter::end() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sample_row_ = nullptr;
   move_rows();
   if (!file_) return;
@@ -74,18 +74,18 @@ void HistoryWriter::end() {
 }
 
 std::string HistoryWriter::take_event() {
-  const std::lock_guard lock(rows_mutex_);
+  const MutexLock lock(rows_mutex_);
   return std::exchange(new_error_text_, "");
 }
 
 void HistoryWriter::note_error(const Error& why) {
   if (std::exchange(has_failed_, true)) return;
-  const std::lock_guard lock(rows_mutex_);
+  const MutexLock lock(rows_mutex_);
   new_error_text_ = "the history on the disk lacks rows from this step on: " + why.message();
 }
 
 void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   do {
     stopped_.wait_for(lock, stop, kFlushEvery, [] { return false; });
     try {
@@ -99,7 +99,7 @@ void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
 
 void HistoryWriter::flush_once() {
   if (auto row = sample_row_ ? sample_row_() : std::nullopt) {
-    const std::lock_guard rows_lock(rows_mutex_);
+    const MutexLock rows_lock(rows_mutex_);
     rows_.push_back(*std::move(row));
   }
   move_rows();

@@ -3,14 +3,12 @@
 // syncs them before the commit of a checkpoint. The writer keeps an error until take_event() returns it.
 //
 // Thread contract: one thread calls append() and take_event(), which never wait for a disk. Any thread may
-// call the other functions. The writer's own thread calls the function `sampled`, an argument of the
+// call the other functions. The writer's own thread calls the function `sample_row`, an argument of the
 // constructor.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,6 +16,7 @@
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/history/history_file.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::session {
 
@@ -26,8 +25,8 @@ class HistoryWriter {
   // The writer's thread calls a SampleRow each second. A SampleRow returns a history row if a row is due.
   using SampleRow = std::function<std::optional<history::Row>()>;
   HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
-                const std::optional<history::HistoryPosition>& after, SampleRow sampled = {})
-      : disk_(std::move(disk)), attempt_(attempt), after_(after), sample_row_(std::move(sampled)) {}
+                const std::optional<history::HistoryPosition>& after, SampleRow sample_row = {})
+      : disk_(std::move(disk)), attempt_(attempt), previous_end_(after), sample_row_(std::move(sample_row)) {}
 
   void append(const history::Row& row);
   // Writes the collected rows, and returns the position of the history's end, for the checkpoint's manifest.
@@ -42,27 +41,28 @@ class HistoryWriter {
   [[nodiscard]] std::string take_event();
 
  private:
-  void move_rows();  // to the file, which is created if there is none
-  void note_error(const Error& why);
+  // Writes the rows to the file, which is created if there is none.
+  void move_rows() RATOON_REQUIRES(mutex_);
+  void note_error(const Error& why) RATOON_REQUIRES(mutex_);
   void start_flushing();
   void flush_until_stopped(const std::stop_token& stop);
-  void flush_once();
+  void flush_once() RATOON_REQUIRES(mutex_);
 
   const std::shared_ptr<checkpoint::Disk> disk_;
   const Attempt attempt_;
-  const std::optional<history::HistoryPosition> after_;
+  const std::optional<history::HistoryPosition> previous_end_;
 
-  std::mutex rows_mutex_;
-  std::vector<history::Row> rows_;  // not in the file yet; guarded by rows_mutex_, as is the next
-  std::string new_error_text_;
+  Mutex rows_mutex_;
+  std::vector<history::Row> rows_ RATOON_GUARDED_BY(rows_mutex_);  // not in the file yet
+  std::string new_error_text_ RATOON_GUARDED_BY(rows_mutex_);
 
-  std::mutex mutex_;  // locked before rows_mutex_
-  std::condition_variable_any stopped_;
-  std::optional<history::HistoryFile> file_;  // guarded by mutex_, as is what follows
-  SampleRow sample_row_;
-  bool has_failed_ = false;    // and it was reported
-  bool is_given_up_ = false;   // there is no file
-  std::jthread flush_thread_;  // last: it uses everything above
+  Mutex mutex_;  // locked before rows_mutex_
+  StoppableConditionVariable stopped_;
+  std::optional<history::HistoryFile> file_ RATOON_GUARDED_BY(mutex_);
+  SampleRow sample_row_ RATOON_GUARDED_BY(mutex_);
+  bool has_failed_ RATOON_GUARDED_BY(mutex_) = false;   // and it was reported
+  bool is_given_up_ RATOON_GUARDED_BY(mutex_) = false;  // there is no file
+  std::jthread flush_thread_;  // only append() uses it; last: it uses everything above
 };
 
 }  // namespace ratoon::session

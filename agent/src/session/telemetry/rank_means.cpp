@@ -32,14 +32,14 @@ void RankMeans::report(std::string_view name, double value, std::uint64_t sample
 RankMeans::Numbers RankMeans::numbers() const {
   Numbers numbers{};
   std::uint64_t digest = 0xcbf29ce484222325;
-  std::size_t at = kNameMarks;
+  std::size_t at = kNameHashNumbers;
   for (const auto& [name, sum] : sums_) {
     if (at == kNumbers) break;
     digest = fnv1a_hash_of(name, digest);
     numbers[at++] = static_cast<float>(sum.weighted);
     numbers[at++] = static_cast<float>(sum.samples);
   }
-  for (std::size_t i = 0; i < kNameMarks; i += 2) {
+  for (std::size_t i = 0; i < kNameHashNumbers; i += 2) {
     const float mark =
         static_cast<float>((digest >> (kNameMarkBits * i)) % (std::uint64_t{1} << kNameMarkBits));
     numbers[i] = mark;
@@ -52,14 +52,14 @@ std::vector<RankMeans::Mean> RankMeans::take(std::span<const float, kNumbers> su
                                              std::uint32_t world_size) {
   const Numbers own = numbers();
   bool is_known = true;
-  for (std::size_t i = 0; i < kNameMarks; i += 2) {
+  for (std::size_t i = 0; i < kNameHashNumbers; i += 2) {
     const bool is_same =
         is_mark_equal_on_all_ranks(sums[i], sums[i + 1], own[i], static_cast<float>(world_size));
     is_known = is_known && is_same;
   }
-  std::vector<Mean> means = take_own();
+  std::vector<Mean> means = take_own_means();
   if (!is_known) return means;
-  std::size_t at = kNameMarks;
+  std::size_t at = kNameHashNumbers;
   for (Mean& mean : means) {
     if (at == kNumbers) break;
     mean.weighted_sum = static_cast<double>(sums[at++]);
@@ -69,7 +69,7 @@ std::vector<RankMeans::Mean> RankMeans::take(std::span<const float, kNumbers> su
   return means;
 }
 
-std::vector<RankMeans::Mean> RankMeans::take_own() {
+std::vector<RankMeans::Mean> RankMeans::take_own_means() {
   std::vector<Mean> means;
   means.reserve(sums_.size());
   for (const auto& [name, sum] : sums_)

@@ -23,8 +23,8 @@ namespace ratoon::session {
 class RankMeans {
  public:
   static constexpr std::size_t kNames = 12;  // the first in order; the values of others stay those of a rank
-  static constexpr std::size_t kNameMarks = 8;  // of the names: four numbers and their squares
-  static constexpr std::size_t kNumbers = kNameMarks + 2 * kNames;  // Session::kNumbers
+  static constexpr std::size_t kNameHashNumbers = 8;  // of the names: four numbers and their squares
+  static constexpr std::size_t kNumbers = kNameHashNumbers + 2 * kNames;  // Session::kNumbers
   using Numbers = std::array<float, kNumbers>;
 
   struct Mean {
@@ -42,7 +42,7 @@ class RankMeans {
   // Computes the means from the sums over `world_size` ranks, and removes the reported values. With a single
   // process, `sums` is ignored.
   [[nodiscard]] std::vector<Mean> take(std::span<const float, kNumbers> sums, std::uint32_t world_size);
-  [[nodiscard]] std::vector<Mean> take_own();
+  [[nodiscard]] std::vector<Mean> take_own_means();
 
  private:
   struct Sum {

@@ -41,14 +41,14 @@ Reporting::Reporting(const ReportingStart& begin, std::shared_ptr<checkpoint::Di
     : until_(begin.until),
       ledger_(begin.ledger),
       clock_(clock),
-      total_(reported_total(count_with_noun(begin.until.total(begin.position), begin.until.unit()))),
-      bar_({.title = begin.title,
-            .unit = unit_name_of(begin.until.unit()),
-            .total = total_,
-            .begin_at = position_in_bar(begin.position)}) {
+      total_length_(reported_total(count_with_noun(begin.until.total(begin.position), begin.until.unit()))),
+      progress_bar_({.title = begin.title,
+                     .unit = unit_name_of(begin.until.unit()),
+                     .total = total_length_,
+                     .begin_at = position_in_bar(begin.position)}) {
   if (!disk) return;
-  history_ =
-      std::make_shared<HistoryWriter>(std::move(disk), begin.attempt, begin.history_after, sampled_ledger());
+  history_ = std::make_shared<HistoryWriter>(std::move(disk), begin.attempt, begin.previous_history_end,
+                                             make_ledger_sampler());
   append_ledger();
 }
 
@@ -62,7 +62,7 @@ void Reporting::append_ledger() {
   if (const auto ledger = ledger_ ? ledger_() : std::nullopt) history_->append(row_of(*ledger));
 }
 
-HistoryWriter::SampleRow Reporting::sampled_ledger() const {
+HistoryWriter::SampleRow Reporting::make_ledger_sampler() const {
   if (!ledger_) return {};
   return [ledger = ledger_, &clock = clock_, began = clock_.now(),
           last = clock_.now()]() mutable -> std::optional<history::Row> {
@@ -98,17 +98,17 @@ void Reporting::end_step(const RunPosition& position) {
       if (sum.samples > 0) row.values[name] = sum.weighted / sum.samples;
     values_.clear();
     if (const auto loss = row.values.find("loss"); loss != row.values.end()) {
-      bar_.show_loss(loss->second);
+      progress_bar_.show_loss(loss->second);
       loss_ = std::isfinite(loss->second) ? std::optional(loss->second) : std::nullopt;
     }
     if (history_ && !row.values.empty()) history_->append(row);
   }
-  bar_.update(position_in_bar(position));
+  progress_bar_.update(position_in_bar(position));
 }
 
-Outlook Reporting::outlook(const RunPosition& position) const {
+ProgressEstimate Reporting::outlook(const RunPosition& position) const {
   return {.position = std::min(position_in_bar(position), kReportedCountMax),
-          .total = total_,
+          .total = total_length_,
           .unit = unit_name_of(until_.unit()),
           .loss = loss_};
 }

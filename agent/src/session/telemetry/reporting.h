@@ -35,7 +35,7 @@ class Reporting {
     Attempt attempt{0};
     Until until = Until::steps(0);
     RunPosition position{};
-    std::optional<history::HistoryPosition> history_after{};
+    std::optional<history::HistoryPosition> previous_history_end{};
     // The function `ledger` returns the ledger, which says how the run's time was spent. Reporting writes
     // rows of the ledger at the beginning and end of an attempt, with each save, and regularly in between. So
     // the history has a recent row even if the process is killed. Several threads call the function `ledger`.
@@ -59,10 +59,10 @@ class Reporting {
     if (history_) history_->append(row);
   }
   // Returns the run's total length and its expected remaining time, as in the progress bar.
-  [[nodiscard]] Outlook outlook(const RunPosition& position) const;
-  void show_durable(const RunPosition& durable) { bar_.show_durable(position_in_bar(durable)); }
+  [[nodiscard]] ProgressEstimate outlook(const RunPosition& position) const;
+  void show_durable(const RunPosition& durable) { progress_bar_.show_durable(position_in_bar(durable)); }
   // Removes the progress bar before a message is printed.
-  void clear_progress_bar() { bar_.clear(); }
+  void clear_progress_bar() { progress_bar_.clear(); }
 
   // Returns the end of the history, for the manifest of a checkpoint that is saved now. The history up to the
   // returned position is synced before the manifest is written.
@@ -77,15 +77,15 @@ class Reporting {
   void append_ledger();
   // Returns a function that returns a ledger row when one is due, else nothing. The thread of the
   // HistoryWriter calls the returned function.
-  [[nodiscard]] HistoryWriter::SampleRow sampled_ledger() const;
+  [[nodiscard]] HistoryWriter::SampleRow make_ledger_sampler() const;
   [[nodiscard]] std::uint64_t position_in_bar(const RunPosition& position) const;
 
   const Until until_;
   const std::function<std::optional<RunLedger>()> ledger_;
   const Clock& clock_;
-  const std::uint64_t total_;
+  const std::uint64_t total_length_;
   std::optional<double> loss_;
-  ProgressBar bar_;
+  ProgressBar progress_bar_;
   std::shared_ptr<HistoryWriter> history_;  // the saver's writer may need it longer
   std::map<std::string, Sum, std::less<>> values_;
 };

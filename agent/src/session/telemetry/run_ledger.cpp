@@ -11,7 +11,7 @@ constexpr const char* kNewestStep = "newest_step";
 constexpr const char* kNewestValidated = "newest_validated";
 constexpr double kCountMax = 9007199254740992.0;  // 2^53: beyond it a double skips numbers
 
-std::optional<std::uint64_t> count_in(const history::Row& row, const char* name) {
+std::optional<std::uint64_t> read_count(const history::Row& row, const char* name) {
   const auto found = row.values.find(name);
   if (found == row.values.end() || !(found->second >= 0) || found->second > kCountMax) return std::nullopt;
   return static_cast<std::uint64_t>(found->second);
@@ -23,8 +23,8 @@ history::Row row_of(const RunLedger& ledger) {
   history::Row row{.kind = std::string(kLedgerKind), .step = ledger.step, .at = ledger.at, .values = {}};
   for (const auto& [name, value] : seconds_of(ledger.account)) row.values.emplace(name, value);
   row.values.emplace(kNewestStep, static_cast<double>(ledger.newest_step));
-  if (ledger.newest_validated)
-    row.values.emplace(kNewestValidated, static_cast<double>(*ledger.newest_validated));
+  if (ledger.newest_validated_step)
+    row.values.emplace(kNewestValidated, static_cast<double>(*ledger.newest_validated_step));
   return row;
 }
 
@@ -37,10 +37,10 @@ std::optional<RunLedger> ledger_of(const history::Row& row) {
     if (const auto found = row.values.find(std::string(name_of(part))); found != row.values.end())
       ledger.account = ledger.account.plus(part, from_seconds(found->second));
   }
-  const auto newest = count_in(row, kNewestStep);
+  const auto newest = read_count(row, kNewestStep);
   if (!newest) return std::nullopt;
   ledger.newest_step = *newest;
-  ledger.newest_validated = count_in(row, kNewestValidated);
+  ledger.newest_validated_step = read_count(row, kNewestValidated);
   return ledger;
 }
 

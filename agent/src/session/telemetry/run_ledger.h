@@ -21,7 +21,7 @@ struct RunLedger {
   WallTime at;
   std::uint64_t step = 0;         // in the weights
   std::uint64_t newest_step = 0;  // the newest that any attempt reached: steps up to here are made again
-  std::optional<std::uint64_t> newest_validated{};  // the newest of any attempt, after so many steps
+  std::optional<std::uint64_t> newest_validated_step{};  // the newest of any attempt, after so many steps
 
   friend bool operator==(const RunLedger&, const RunLedger&) = default;
 };

@@ -6,8 +6,8 @@ namespace ratoon::session {
 
 TimeAccounts::TimeAccounts(const Clock& clock) : clock_(clock), ledger_(clock.now()) {}
 
-void TimeAccounts::carry_over(const std::optional<LastRecord>& last, Attempt attempt) {
-  const std::lock_guard lock(mutex_);
+void TimeAccounts::continue_run_account(const std::optional<LastRecord>& last, Attempt attempt) {
+  const MutexLock lock(mutex_);
   const bool is_own = newest_attempt_as_rank_0_ && (!last || last->attempt == *newest_attempt_as_rank_0_);
   newest_attempt_as_rank_0_ = attempt;
   if (is_own) return;
@@ -16,7 +16,7 @@ void TimeAccounts::carry_over(const std::optional<LastRecord>& last, Attempt att
   run_account_at_start_ = last->ledger.account.plus(Part::kRestarting, away);
   own_account_at_start_ = ledger_.account(clock_.now());
   newest_step_ = std::max(newest_step_, last->ledger.newest_step);
-  newest_validated_ = std::max(newest_validated_, last->ledger.newest_validated);
+  newest_validated_step_ = std::max(newest_validated_step_, last->ledger.newest_validated_step);
 }
 
 Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
@@ -29,7 +29,7 @@ Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
     case ProcessPhase::kSave:
       return Part::kSaveStall;
     case ProcessPhase::kValidate:
-      return part_of_validation(step, newest_validated_);
+      return part_of_validation(step, newest_validated_step_);
     case ProcessPhase::kCompute:
     case ProcessPhase::kCollective:
     case ProcessPhase::kUser:
@@ -45,48 +45,48 @@ void TimeAccounts::end_phase(ProcessPhase next) {
   const bool goes_on =
       next == ProcessPhase::kValidate || next == ProcessPhase::kData || next == ProcessPhase::kCollective;
   if (phase_ == ProcessPhase::kValidate && !goes_on && next != ProcessPhase::kJoining)
-    newest_validated_ = std::max(newest_validated_.value_or(0), step_);
+    newest_validated_step_ = std::max(newest_validated_step_.value_or(0), step_);
   phase_ = next;
 }
 
 void TimeAccounts::enter(ProcessPhase phase, std::uint64_t step) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   end_phase(phase);
   step_ = step;
   ledger_.enter(part_of(phase, step), clock_.now());
   newest_step_ = std::max(newest_step_, step);
 }
 
-void TimeAccounts::wait_for_members() {
-  const std::lock_guard lock(mutex_);
+void TimeAccounts::note_waiting_for_members() {
+  const MutexLock lock(mutex_);
   ledger_.enter(Part::kWaitingForCapacity, clock_.now());
 }
 
 void TimeAccounts::note_hang() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (phase_ == ProcessPhase::kCollective) ledger_.reclassify(Part::kHung, {}, clock_.now());
 }
 
 void TimeAccounts::leave() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   end_phase(ProcessPhase::kJoining);
   ledger_.enter(Part::kRestarting, clock_.now());
 }
 
-Account TimeAccounts::of_process() const {
-  const std::lock_guard lock(mutex_);
+Account TimeAccounts::process_account() const {
+  const MutexLock lock(mutex_);
   return ledger_.account(clock_.now());
 }
 
-std::optional<RunLedger> TimeAccounts::of_run() const {
-  const std::lock_guard lock(mutex_);
+std::optional<RunLedger> TimeAccounts::run_ledger() const {
+  const MutexLock lock(mutex_);
   if (!newest_attempt_as_rank_0_) return std::nullopt;
   const Account now = ledger_.account(clock_.now());
   RunLedger run{.account = run_account_at_start_,
                 .at = clock_.wall_now(),
                 .step = step_,
                 .newest_step = newest_step_,
-                .newest_validated = newest_validated_};
+                .newest_validated_step = newest_validated_step_};
   for (std::size_t i = 0; i < kParts; ++i) {
     const Part part = static_cast<Part>(i);
     run.account = run.account.plus(part, now.of(part) - own_account_at_start_.of(part));

@@ -139,7 +139,7 @@ AppendFile::AppendFile(const Session& session, const std::string& name) : sessio
   }
   if (session.rank() != 0) return;
   session.answer([&] {
-    file_ = std::make_unique<File>(std::filesystem::path(folder) / checkpoint::kFiles / name,
+    file_ = std::make_unique<File>(std::filesystem::path(folder) / checkpoint::kFilesFolder / name,
                                    session.resumes_at() == 0, session.engine_->calls());
   });
 }

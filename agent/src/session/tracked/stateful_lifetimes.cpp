@@ -1,9 +1,9 @@
 #include "agent/src/session/tracked/stateful_lifetimes.h"
 
-#include <mutex>
 #include <unordered_map>
 
 #include "base/core/never_destroyed.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 namespace session {
@@ -14,7 +14,7 @@ class Lifetimes {
   using Flag = std::shared_ptr<std::atomic<bool>>;
 
   Flag watch(const Stateful& object) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Flag& flag = flags_[&object];
     if (!flag) {
       flag = std::make_shared<std::atomic<bool>>(false);
@@ -24,7 +24,7 @@ class Lifetimes {
   }
   void end(const Stateful& object) {
     if (watched_ == 0) return;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = flags_.find(&object);
     if (found == flags_.end()) return;
     *found->second = true;
@@ -34,8 +34,8 @@ class Lifetimes {
 
  private:
   std::atomic<std::size_t> watched_ = 0;
-  std::mutex mutex_;
-  std::unordered_map<const Stateful*, Flag> flags_;  // guarded by mutex_
+  Mutex mutex_;
+  std::unordered_map<const Stateful*, Flag> flags_ RATOON_GUARDED_BY(mutex_);
 };
 
 // The Lifetimes object is never destroyed, because the destructors of the program's static objects may use it

@@ -9,6 +9,7 @@
 #include "agent/src/session/shutdown/process_exit.h"
 #include "base/contract/exit_code.h"
 #include "base/core/never_destroyed.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 namespace {
@@ -21,8 +22,8 @@ struct AbandonedCollective {
 };
 
 struct Registry {
-  std::mutex mutex;
-  std::vector<AbandonedCollective> entries;  // guarded by mutex
+  Mutex mutex;
+  std::vector<AbandonedCollective> entries RATOON_GUARDED_BY(mutex);
 };
 
 // The list of abandoned collectives is never destroyed, because they may still run when the process ends.
@@ -37,7 +38,7 @@ void keep_until_done(std::shared_ptr<void> work, std::function<bool()> is_over) 
   static std::once_flag asked;
   std::call_once(asked, [] { session::skip_teardown_if([] { return release_done_collectives() != 0; }); });
   {
-    const std::scoped_lock lock(registry().mutex);
+    const MutexLock lock(registry().mutex);
     registry().entries.push_back({std::move(work), std::move(is_over)});
   }
   if (const std::size_t count = release_done_collectives(); count > kAbandonedMax) {
@@ -48,7 +49,7 @@ void keep_until_done(std::shared_ptr<void> work, std::function<bool()> is_over) 
 
 std::size_t release_done_collectives() {
   std::vector<AbandonedCollective> over;  // destroyed after the lock is released
-  const std::scoped_lock lock(registry().mutex);
+  const MutexLock lock(registry().mutex);
   auto& entries = registry().entries;
   for (std::size_t i = entries.size(); i-- > 0;) {
     if (!entries[i].is_over()) continue;

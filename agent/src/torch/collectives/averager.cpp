@@ -23,7 +23,7 @@ namespace {
   session::fail(ExitCode::kConfiguration, sentence);
 }
 
-NamedWeights join(const std::vector<NamedWeights>& modules) {
+NamedWeights join_weights(const std::vector<NamedWeights>& modules) {
   NamedWeights all;
   for (const NamedWeights& weights : modules) all.insert(all.end(), weights.begin(), weights.end());
   return all;
@@ -128,13 +128,13 @@ Averager::Averager(Session& session) : session_(session) {
 Averager::~Averager() {
   if (!device_collective_) return;
   try {
-    const bool is_in_order = std::uncaught_exceptions() == exceptions_in_flight_ && has_world();
+    const bool is_in_order = std::uncaught_exceptions() == exceptions_in_flight_ && is_world_complete();
     if (!is_in_order || !device_collective_->close()) give_up();
   } catch (...) {  // an accelerator with a permanent error: the process is about to end with it
   }
 }
 
-bool Averager::has_world() const {
+bool Averager::is_world_complete() const {
   try {
     session_.check();
     return true;
@@ -154,7 +154,7 @@ void Averager::average(const std::vector<NamedWeights>& modules, const Averaging
     average_remaining(schedule);
     if (device_collective_) device_collective_->queue_wait();
     const std::uint32_t requests = buckets_->finish();
-    order = BucketSchedule::next_order(std::move(order), buckets_->piece_numbers());
+    order = BucketSchedule::next_order(std::move(order), buckets_->values_per_piece());
     if (device_collective_) wait_for_device(how.return_early);
     session_.take_sums(buckets_->extra_numbers().first<Session::kNumbers>());
     session_.agree(requests);
@@ -165,43 +165,43 @@ void Averager::average(const std::vector<NamedWeights>& modules, const Averaging
 }
 
 void Averager::prepare(const std::vector<NamedWeights>& modules, const Averaging& how) {
-  const NamedWeights trained = join(modules);
+  const NamedWeights trained = join_weights(modules);
   const c10::Device parameters_on = device_of(trained);
-  const c10::Device device = how.over_host || sums_on_host_ ? c10::kCPU : parameters_on;
+  const c10::Device device = how.over_host || must_sum_on_host_ ? c10::kCPU : parameters_on;
   if (!rank_group_ || program_group_ || (!device.is_cpu() && device != device_)) connect(trained, device);
-  auto layout = bucket_layout_for(sums_on_host_ ? c10::kCPU : device, how);
+  auto layout = bucket_layout_for(must_sum_on_host_ ? c10::kCPU : device, how);
   for (const NamedWeights& weights : modules) layout.module_sizes.push_back(weights.size());
   if (layout.sum_in_half_precision && how.samples) {
     refuse(
         "average_gradients() was given samples and sum_in_half_precision: a gradient times the number "
         "of samples may be too large for half precision; leave out one of the two options");
   }
-  use_entry_of(trained, layout);
+  move_entry_to_end(trained, layout);
   buckets_ = trained_modules_.back().buckets;
 }
 
 // A program may train several modules in turn. The weights of the first modules are compared between ranks in
 // connect(). The weights of each later module are compared when a call uses them for the first time.
-void Averager::use_entry_of(const NamedWeights& weights, const GradientBuckets::Layout& layout) {
+void Averager::move_entry_to_end(const NamedWeights& weights, const GradientBuckets::Layout& layout) {
   constexpr std::size_t kEntries = 8;
   // A program that makes more and more parameters trainable passes another list from time to time. The
   // buckets of a list that it passes no longer would fill the accelerator's memory.
   constexpr std::uint64_t kCallsMax = 64;
-  ++calls_;
+  ++call_count_;
   std::vector<at::Tensor> parameters = tensors_of(weights);
   const auto known = std::ranges::find_if(
       trained_modules_, [&](const TrainedModules& entry) { return entry.buckets->fits(parameters, layout); });
   if (known != trained_modules_.end()) {
-    known->last_call = calls_;
+    known->last_call = call_count_;
     std::rotate(known, known + 1, trained_modules_.end());
     return;
   }
   std::erase_if(trained_modules_,
-                [&](const TrainedModules& entry) { return calls_ - entry.last_call > kCallsMax; });
+                [&](const TrainedModules& entry) { return call_count_ - entry.last_call > kCallsMax; });
   if (trained_modules_.size() == kEntries) trained_modules_.erase(trained_modules_.begin());
   auto buckets = std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout);
   auto order = BucketSchedule::first_order(buckets->pieces().size());
-  trained_modules_.push_back({weights, std::move(buckets), std::move(order), calls_});
+  trained_modules_.push_back({weights, std::move(buckets), std::move(order), call_count_});
   if (trained_modules_.size() > 1) compare_weights();
 }
 
@@ -209,7 +209,7 @@ void Averager::connect(const NamedWeights& trained, c10::Device device) {
   const auto given = std::exchange(program_group_, nullptr);
   if (given) check_group_ranks(session_, *given);
   if (given && (device.is_cpu() || given->getBackendName() == "gloo")) {
-    sums_on_host_ = true;
+    must_sum_on_host_ = true;
     rank_group_.emplace(session_, fingerprint_weights(trained), given);
     return;
   }
@@ -281,9 +281,9 @@ void Averager::average_remaining(BucketSchedule& schedule) {
   buckets_->write_control_word(session_.requests());
   std::ranges::copy(session_.numbers(), buckets_->extra_numbers().begin());
   if (session_.rank() == 0)
-    schedule.write_completed(buckets_->piece_numbers());
+    schedule.write_completion_order(buckets_->values_per_piece());
   else
-    std::ranges::fill(buckets_->piece_numbers(), 0.0F);
+    std::ranges::fill(buckets_->values_per_piece(), 0.0F);
   while (schedule.has_pieces_left()) begin(schedule.take_next_piece());
   if (rank_group_->collective()) finish_sums(session_, *rank_group_->collective());
 }
@@ -312,7 +312,7 @@ void Averager::give_up() {
                     std::move(device_collective_)});
   rank_group_.reset();
   device_ = c10::kCPU;
-  sums_on_host_ = false;
+  must_sum_on_host_ = false;
   // Abort first: a collective without sums counts as over, and would be destroyed here, after its abort.
   abort(work->host);
   abort(work->device);

@@ -47,14 +47,14 @@ class Averager {
   void prepare(const std::vector<NamedWeights>& modules, const Averaging& how);
   void connect(const NamedWeights& trained, c10::Device device);
   // Moves the entry of these weights to the end of trained_modules_, or adds an entry there.
-  void use_entry_of(const NamedWeights& weights, const GradientBuckets::Layout& layout);
+  void move_entry_to_end(const NamedWeights& weights, const GradientBuckets::Layout& layout);
   void compare_weights();
   void begin(std::size_t piece);
   void fill_gradient(std::size_t parameter);
   void average_during(const std::function<void()>& backward, BucketSchedule& schedule);
   void average_remaining(BucketSchedule& schedule);
   void wait_for_device(bool returns_early);
-  [[nodiscard]] bool has_world() const;
+  [[nodiscard]] bool is_world_complete() const;
   void give_up();
 
   Session& session_;
@@ -66,8 +66,8 @@ class Averager {
   c10::Device device_ = c10::kCPU;  // of device_collective_
   // True if the process group of the program can sum only tensors on the host, even if the parameters are on
   // an accelerator.
-  bool sums_on_host_ = false;
-  std::uint64_t calls_ = 0;                      // of average()
+  bool must_sum_on_host_ = false;
+  std::uint64_t call_count_ = 0;                 // of average()
   std::vector<TrainedModules> trained_modules_;  // in the order of their last use
   std::shared_ptr<GradientBuckets> buckets_;     // of the current call
   std::optional<c10::Stream> fill_stream_;

@@ -75,7 +75,7 @@ void BoardStore::multiSet(const Keys& keys, const std::vector<Bytes>& values) {
 }
 
 BoardStore::Keys BoardStore::ask(board::Op op, Keys words, const Milliseconds& timeout) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   // kTimeoutMax limits the timeout, because the deadline of a longer timeout might overflow.
   constexpr Milliseconds kTimeoutMax = std::chrono::hours(24 * 365);
   const auto deadline = timeout == kNoTimeout

@@ -3,11 +3,10 @@
 // looks up the host name of every connection, which takes seconds if no name server answers.
 #pragma once
 
-#include <mutex>
-
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "agent/src/board/client.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 
@@ -22,7 +21,8 @@ class BoardStore final : public c10d::Store {
   BoardStore(board::Client::Plan plan, const Milliseconds& timeout)
       : Store(timeout), client_(std::move(plan)) {}
 
-  c10::intrusive_ptr<Store> clone() override;
+  // Needs no lock, because the plan of a client never changes.
+  c10::intrusive_ptr<Store> clone() override RATOON_NOT_CHECKED_FOR_THREADS;
 
   using Store::set;
   void set(const std::string& key, const Bytes& value) override;
@@ -43,8 +43,8 @@ class BoardStore final : public c10d::Store {
   Keys ask(board::Op op, Keys words, const Milliseconds& timeout);
   std::int64_t request_number(board::Op op, Keys words);
 
-  std::mutex mutex_;
-  board::Client client_;  // guarded by mutex_
+  Mutex mutex_;
+  board::Client client_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon

@@ -2,25 +2,24 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <string>
 
 #include <ATen/core/ivalue.h>
 
 #include "agent/src/session/telemetry/say.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon {
 
 struct GroupCollective::RunningSums {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::size_t running = 0;   // guarded by mutex
-  std::exception_ptr error;  // guarded by mutex
+  Mutex mutex;
+  ConditionVariable changed;
+  std::size_t running RATOON_GUARDED_BY(mutex) = 0;
+  std::exception_ptr error RATOON_GUARDED_BY(mutex);
 
   void end(std::exception_ptr with) {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     --running;
     if (!error) error = std::move(with);
     changed.notify_all();
@@ -34,7 +33,7 @@ std::shared_ptr<GroupCollective::RunningSums> GroupCollective::make_running_sums
 void GroupCollective::begin_sum(const at::Tensor& piece) {
   std::erase_if(sums_, [](const Sum& sum) { return sum.work->isCompleted(); });
   {
-    const std::scoped_lock lock(running_sums_->mutex);
+    const MutexLock lock(running_sums_->mutex);
     ++running_sums_->running;
   }
   try {
@@ -56,15 +55,15 @@ void GroupCollective::queue_wait() {
 }
 
 // Work on a device counts as complete as soon as its kernels are queued; they may run later.
-bool GroupCollective::are_complete() const {
+bool GroupCollective::are_sums_complete() const {
   return std::ranges::all_of(sums_,
                              [](const Sum& sum) { return sum.piece.is_cpu() || sum.work->isCompleted(); });
 }
 
 void GroupCollective::wait(const std::function<void()>& look) {
   constexpr std::chrono::milliseconds kPollInterval(1);
-  std::unique_lock lock(running_sums_->mutex);
-  while ((running_sums_->running > 0 || !are_complete()) && !running_sums_->error) {
+  MutexLock lock(running_sums_->mutex);
+  while ((running_sums_->running > 0 || !are_sums_complete()) && !running_sums_->error) {
     if (running_sums_->changed.wait_for(lock, kPollInterval) == std::cv_status::no_timeout) continue;
     lock.unlock();
     look();
@@ -74,7 +73,7 @@ void GroupCollective::wait(const std::function<void()>& look) {
 
 std::exception_ptr GroupCollective::error() {
   {
-    const std::scoped_lock lock(running_sums_->mutex);
+    const MutexLock lock(running_sums_->mutex);
     if (running_sums_->error) return running_sums_->error;
   }
   for (const Sum& sum : sums_)

@@ -43,7 +43,7 @@ class GroupCollective final : public Collective {
     at::Tensor piece;  // the group may write to it while its work runs
     c10::intrusive_ptr<c10d::Work> work;
   };
-  [[nodiscard]] bool are_complete() const;
+  [[nodiscard]] bool are_sums_complete() const;
   void run_abort();
 
   c10::intrusive_ptr<c10d::Backend> group_;

@@ -13,7 +13,7 @@ namespace ratoon {
 namespace {
 
 template <class T>
-T value_of(Result<T> result) {
+T value_or_throw(Result<T> result) {
   TORCH_CHECK_WITH(DistBackendError, result.has_value(), result.error().message());
   return std::move(*result);
 }
@@ -68,8 +68,8 @@ void GroupConnector::connect_ranks() {
   // Requests to the board have no timeout, because ranks may send their requests at very different times. The
   // board (the store through which ranks find each other) replies only after rank 0, which serves it, has
   // started. If a rank never connects, this rank waits until the coordinator starts another attempt.
-  value_of(client.send_request(board::Op::kMark, {plan_.fingerprint}, board::Client::kNoDeadline));
-  fingerprints_ = value_of(client.send_request(board::Op::kGet, keys, board::Client::kNoDeadline));
+  value_or_throw(client.send_request(board::Op::kMark, {plan_.fingerprint}, board::Client::kNoDeadline));
+  fingerprints_ = value_or_throw(client.send_request(board::Op::kGet, keys, board::Client::kNoDeadline));
   group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),
                              static_cast<int>(plan_.rank), static_cast<int>(plan_.world_size),
                              plan_.rendezvous.own_host, plan_.connect_timeout);

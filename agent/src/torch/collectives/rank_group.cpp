@@ -23,7 +23,7 @@ using session::fail;
 
 namespace {
 
-std::string text_of(const std::exception_ptr& error) {
+std::string exception_text(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const c10::Error& e) {
@@ -109,7 +109,7 @@ std::shared_ptr<Collective> connect(const Session& session, const std::string& m
     keep_until_done(meeting, [m = meeting.get()] { return m->is_over(); });
     throw;
   }
-  if (meeting->error()) wait_for_coordinator(session, text_of(meeting->error()));
+  if (meeting->error()) wait_for_coordinator(session, exception_text(meeting->error()));
   marks = meeting->fingerprints();
   return std::make_shared<GroupCollective>(meeting->take_group(), abort_running_collectives,
                                            GroupCollective::AbortKind::kShort);
@@ -131,7 +131,7 @@ void check_group_ranks(const Session& session, const c10d::Backend& group) {
 void finish_sums(const Session& session, Collective& collective) {
   RankWaitMonitor wait(session, "sums to which all ranks contribute");
   collective.wait([&] { wait.look(); });
-  if (const auto error = collective.error()) wait_for_coordinator(session, text_of(error));
+  if (const auto error = collective.error()) wait_for_coordinator(session, exception_text(error));
 }
 
 RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark) : session_(session) {

@@ -112,7 +112,7 @@ std::vector<at::Tensor> tensors(const Batch& batch, std::string_view name) {
 }
 
 at::Tensor index(std::span<const Slot> slots) {
-  return index_of(samples_of_one_source(slots));
+  return index_of(sample_indices_of_one_source(slots));
 }
 
 at::Tensor index(std::span<const Slot> slots, const StreamReader& reader) {

@@ -28,34 +28,34 @@ BatchCursor::BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world
       rank_(rank),
       world_size_(world_size),
       reader_(stream.reader()),
-      trained_(stream.batches()),
-      next_(trained_) {
+      trained_batches_(stream.batches()),
+      next_batch_(trained_batches_) {
   static_cast<void>(share_of({}, rank, world_size));  // throws if the rank does not exist
 }
 
 bool BatchCursor::is_in_step() const {
   const std::uint64_t now = stream_->batches();
-  return now >= trained_ && now <= next_ && reader_.is_same_plan(stream_->reader());
+  return now >= trained_batches_ && now <= next_batch_ && reader_.is_same_plan(stream_->reader());
 }
 
 bool BatchCursor::was_moved() {
   const bool is_elsewhere = !is_in_step();
-  trained_ = stream_->batches();
+  trained_batches_ = stream_->batches();
   if (is_elsewhere) {
     reader_ = stream_->reader();
-    next_ = trained_;
+    next_batch_ = trained_batches_;
   }
   return is_elsewhere;
 }
 
 void BatchCursor::train(std::uint64_t index) {
-  if (!is_in_step() || index != stream_->batches() || index >= next_)
+  if (!is_in_step() || index != stream_->batches() || index >= next_batch_)
     throw std::invalid_argument("batch " + std::to_string(index) +
                                 " cannot be trained now: the stream is at batch " +
                                 std::to_string(stream_->batches()) + ", and batches below " +
-                                std::to_string(next_) + " were returned");
+                                std::to_string(next_batch_) + " were returned");
   stream_->advance();
-  trained_ = stream_->batches();
+  trained_batches_ = stream_->batches();
 }
 
 std::uint64_t BatchCursor::epoch() const {
@@ -63,7 +63,7 @@ std::uint64_t BatchCursor::epoch() const {
 }
 
 std::uint64_t BatchCursor::index_in_epoch() const {
-  return next_ - reader_.batches_until(epoch() * stream_->epoch_slots());
+  return next_batch_ - reader_.batches_until(epoch() * stream_->epoch_slots());
 }
 
 std::size_t BatchCursor::largest_share() const {
@@ -71,7 +71,7 @@ std::size_t BatchCursor::largest_share() const {
 }
 
 std::uint64_t BatchCursor::samples() const {
-  return samples_in(reader_);
+  return count_samples(reader_);
 }
 
 }  // namespace ratoon::torch::detail

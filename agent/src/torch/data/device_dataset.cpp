@@ -193,7 +193,7 @@ at::Tensor DeviceDataset::index(std::span<const std::uint64_t> samples) const {
 }
 
 at::Tensor DeviceDataset::index(std::span<const Slot> slots) const {
-  const std::vector<std::size_t> samples = samples_of_one_source(slots);
+  const std::vector<std::size_t> samples = sample_indices_of_one_source(slots);
   return index(std::vector<std::uint64_t>(samples.begin(), samples.end()));
 }
 

@@ -34,7 +34,7 @@ std::vector<std::size_t> samples_of(const StreamReader& reader, std::span<const 
   return samples;
 }
 
-std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots) {
+std::vector<std::size_t> sample_indices_of_one_source(std::span<const Slot> slots) {
   std::vector<std::size_t> samples;
   samples.reserve(slots.size());
   for (const Slot& slot : slots) {
@@ -50,7 +50,7 @@ std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots) {
   return samples;
 }
 
-std::uint64_t samples_in(const StreamReader& reader) {
+std::uint64_t count_samples(const StreamReader& reader) {
   return first_sample_of_sources(reader).back();
 }
 

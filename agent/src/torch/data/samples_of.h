@@ -19,9 +19,9 @@ namespace ratoon::torch {
 
 // Returns the sample numbers of slots that all draw from the first source, source 0. Throws a Failure with
 // exit code 82 if a slot draws from another source.
-[[nodiscard]] std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots);
+[[nodiscard]] std::vector<std::size_t> sample_indices_of_one_source(std::span<const Slot> slots);
 
 // Returns the number of samples of all sources together.
-[[nodiscard]] std::uint64_t samples_in(const StreamReader& reader);
+[[nodiscard]] std::uint64_t count_samples(const StreamReader& reader);
 
 }  // namespace ratoon::torch

@@ -10,9 +10,9 @@
 namespace ratoon::torch {
 namespace {
 
-// One pass of the loader over the samples of an epoch, which begins with begin(). All numbers in Pass count
-// batches.
-struct Pass {
+// One pass of the loader over the samples of an epoch, which begins with begin(). All numbers in EpochPass
+// count batches.
+struct EpochPass {
   StreamReader reader;      // with the plan at begin()
   std::uint64_t began = 0;  // trained before begin()
   std::uint64_t seen = 0;   // trained at the last check
@@ -45,13 +45,13 @@ struct StreamSampler::LoopPosition {
   void move_on(std::uint64_t batches);
   void check_pass();
   void check_was_trained() const;
-  void check_no_share_is_empty(const Pass& next) const;
+  void check_no_share_is_empty(const EpochPass& next) const;
 
   std::unique_ptr<Own> own;
   Stream* stream;
   std::uint32_t rank;
   std::uint32_t world_size;
-  std::optional<Pass> pass;
+  std::optional<EpochPass> pass;
   bool was_set = false;  // whether the position was set since the pass began
 };
 
@@ -88,7 +88,7 @@ void StreamSampler::LoopPosition::check_was_trained() const {
 
 // Every rank needs at least one sample of each batch, because LibTorch's loader cannot return an empty batch.
 // check_no_share_is_empty() throws on all ranks, before the epoch begins, so that no rank waits for another.
-void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) const {
+void StreamSampler::LoopPosition::check_no_share_is_empty(const EpochPass& next) const {
   for (const std::uint64_t number : {next.began, next.end - 1}) {
     const SlotRange batch = next.reader.batch(number);
     if (batch.size() >= world_size) continue;
@@ -101,15 +101,15 @@ void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) cons
 
 StreamSampler::StreamSampler(const StreamOptions& options, std::uint32_t rank, std::uint32_t world_size) {
   auto own = std::make_unique<LoopPosition::Own>(options);
-  place_ = std::make_shared<LoopPosition>(&own->stream, rank, world_size);
-  place_->own = std::move(own);
+  loop_position_ = std::make_shared<LoopPosition>(&own->stream, rank, world_size);
+  loop_position_->own = std::move(own);
 }
 
 StreamSampler::StreamSampler(Stream& stream, std::uint32_t rank, std::uint32_t world_size)
-    : place_(std::make_shared<LoopPosition>(&stream, rank, world_size)) {}
+    : loop_position_(std::make_shared<LoopPosition>(&stream, rank, world_size)) {}
 
 void StreamSampler::set_iteration(std::uint64_t batches) {
-  LoopPosition& place = *place_;
+  LoopPosition& place = *loop_position_;
   const std::uint64_t now = place.iteration();
   if (place.own) {
     static_cast<void>(place.stream->reader().batch(batches));  // throws if there is no such batch
@@ -125,7 +125,7 @@ void StreamSampler::set_iteration(std::uint64_t batches) {
 }
 
 void StreamSampler::advance(std::uint64_t batches) {
-  LoopPosition& place = *place_;
+  LoopPosition& place = *loop_position_;
   if (place.pass) place.check_pass();
   const std::uint64_t fetched = place.pass ? place.pass->fetched - place.pass->seen : 0;
   if (batches > fetched)
@@ -137,28 +137,30 @@ void StreamSampler::advance(std::uint64_t batches) {
 }
 
 std::uint64_t StreamSampler::iteration() const {
-  return place_->iteration();
+  return loop_position_->iteration();
 }
 
 std::uint64_t StreamSampler::epoch() const {
-  return place_->epoch();
+  return loop_position_->epoch();
 }
 
 std::uint64_t StreamSampler::index_in_epoch() const {
-  return iteration() - place_->stream->batches_until_epoch(epoch());
+  return iteration() - loop_position_->stream->batches_until_epoch(epoch());
 }
 
 std::uint64_t StreamSampler::batches_in_epoch() const {
   const std::uint64_t now = epoch();
-  return place_->stream->batches_until_epoch(now + 1) - place_->stream->batches_until_epoch(now);
+  return loop_position_->stream->batches_until_epoch(now + 1) -
+         loop_position_->stream->batches_until_epoch(now);
 }
 
 std::size_t StreamSampler::batch_size() const {
-  return (place_->stream->global_batch() + place_->world_size - 1) / place_->world_size;
+  return (loop_position_->stream->global_batch() + loop_position_->world_size - 1) /
+         loop_position_->world_size;
 }
 
 std::string StreamSampler::save_state() const {
-  const LoopPosition& place = *place_;
+  const LoopPosition& place = *loop_position_;
   if (!place.own) return place.stream->save_state();
   Stream stream(place.own->options);
   const std::uint64_t batches = place.own->iteration;
@@ -167,7 +169,7 @@ std::string StreamSampler::save_state() const {
 }
 
 void StreamSampler::load_state(std::string_view state) {
-  LoopPosition& place = *place_;
+  LoopPosition& place = *loop_position_;
   if (place.own) {
     Stream stream(place.own->options);
     stream.load_state(state);
@@ -186,14 +188,14 @@ void StreamSampler::load_state(std::string_view state) {
 }
 
 void StreamSampler::reset(std::optional<std::size_t> new_size) {
-  LoopPosition& place = *place_;
-  const std::uint64_t samples = samples_in(place.stream->reader());
+  LoopPosition& place = *loop_position_;
+  const std::uint64_t samples = count_samples(place.stream->reader());
   if (new_size && *new_size != samples)
     throw std::invalid_argument("a stream of " + std::to_string(samples) + " samples cannot be reset to " +
                                 std::to_string(*new_size));
   place.check_was_trained();
   const std::uint64_t now = place.iteration();
-  Pass next{.reader = place.stream->reader(), .began = now, .seen = now, .fetched = now};
+  EpochPass next{.reader = place.stream->reader(), .began = now, .seen = now, .fetched = now};
   next.end = place.stream->batches_until_epoch(place.epoch() + 1);
   place.check_no_share_is_empty(next);
   place.pass = std::move(next);
@@ -201,10 +203,10 @@ void StreamSampler::reset(std::optional<std::size_t> new_size) {
 }
 
 std::optional<std::vector<std::size_t>> StreamSampler::next(std::size_t batch_size) {
-  LoopPosition& place = *place_;
+  LoopPosition& place = *loop_position_;
   if (!place.pass) reset();
   place.check_pass();
-  Pass& pass = *place.pass;
+  EpochPass& pass = *place.pass;
   if (pass.fetched == pass.end) {
     pass.is_exhausted = true;
     return std::nullopt;

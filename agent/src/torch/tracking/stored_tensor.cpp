@@ -27,7 +27,7 @@ std::optional<ElementType> stored_type_of(at::ScalarType type) {
   return std::nullopt;
 }
 
-std::string name_without_type(const std::string& name, at::ScalarType type) {
+std::string unsupported_type_text(const std::string& name, at::ScalarType type) {
   return "tensor \"" + name + "\" is of type " + c10::toString(type) + ", which checkpoints do not support";
 }
 
@@ -35,7 +35,7 @@ TensorShape shape_of(const at::Tensor& tensor) {
   return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
-bool is_in_place(const at::Tensor& tensor) {
+bool is_usable_in_place(const at::Tensor& tensor) {
   return tensor.is_cpu() && tensor.layout() == at::kStrided && tensor.is_contiguous() && !tensor.is_conj() &&
          !tensor.is_neg() && !tensor._is_zerotensor();
 }
@@ -46,7 +46,7 @@ at::TensorOptions host_options_like(const at::Tensor& tensor) {
 
 // In a dimension that expand() made, all elements are one in memory, and ATen refuses to write to them as to
 // several.
-at::Tensor without_repeats(at::Tensor tensor, const at::Tensor& memory) {
+at::Tensor without_expanded_dimensions(at::Tensor tensor, const at::Tensor& memory) {
   for (std::int64_t i = 0; i < memory.dim(); ++i)
     if (memory.stride(i) == 0 && memory.size(i) > 1) tensor = tensor.narrow(i, 0, 1);
   return tensor;
@@ -76,7 +76,7 @@ void write_tensor(StateWriter& out, const std::string& name, const at::Tensor& t
   auto bytes = bytes_of_copy(name, is_on_gpu ? copy_from_gpu(tensor) : tensor);
   if (!bytes) out.refuse("it cannot be saved: " + bytes.error().message());
   const auto type = stored_type_of(bytes->owner.scalar_type());
-  if (!type) out.refuse("it cannot be saved: " + name_without_type(name, bytes->owner.scalar_type()));
+  if (!type) out.refuse("it cannot be saved: " + unsupported_type_text(name, bytes->owner.scalar_type()));
   out.tensor({.name = name,
               .type = *type,
               .shape = shape_of(bytes->owner),
@@ -90,15 +90,15 @@ void write_tensor(StateWriter& out, const std::string& name, const at::Tensor& t
 void request_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,
                     const std::optional<TensorBox>& box) {
   const auto type = stored_type_of(tensor.scalar_type());
-  if (!type) in.refuse(name_without_type(name, tensor.scalar_type()));
+  if (!type) in.refuse(unsupported_type_text(name, tensor.scalar_type()));
   const WantedTensor wanted{.name = name, .type = *type, .shape = shape_of(tensor), .box = box};
-  const bool fits = is_in_place(tensor);
+  const bool fits = is_usable_in_place(tensor);
   const at::Tensor host = fits ? tensor : at::empty(tensor.sizes(), host_options_like(tensor));
   in.tensor(wanted, {static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()});
   in.at_end([tensor, host, fits] {
     const at::NoGradGuard no_grad;
     if (!fits)
-      without_repeats(tensor, tensor).copy_(without_repeats(host, tensor));
+      without_expanded_dimensions(tensor, tensor).copy_(without_expanded_dimensions(host, tensor));
     else if (!tensor.is_inference())
       tensor.unsafeGetTensorImpl()->bump_version();  // as every other change in place does
   });

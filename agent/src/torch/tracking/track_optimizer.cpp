@@ -129,7 +129,7 @@ std::string describe_parameter(const at::Tensor& parameter, std::size_t group, s
 // The names and numbers of parameters are those of PyTorch's state_dict(), which numbers the parameters of
 // all groups consecutively.
 template <class Options, class State>
-struct Kind {
+struct OptimizerKind {
   static void save(optim::Optimizer& optimizer, StateWriter& out) {
     std::int64_t number = 0;
     auto& groups = optimizer.param_groups();
@@ -218,16 +218,19 @@ void check_kind(StateReader& in, std::set<std::string>& left, const char* word) 
 // Finds the type of the optimizer, and calls `then` with this type and its name. A class that is derived from
 // an optimizer of LibTorch is refused, because it may have additional state that FieldWriter does not save.
 template <class Refuse, class F>
-void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
+void call_with_optimizer_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
   const auto is = [&kind = typeid(optimizer)](const std::type_info& of) { return kind == of; };
-  if (is(typeid(optim::AdamW))) return then(Kind<optim::AdamWOptions, optim::AdamWParamState>(), "AdamW");
-  if (is(typeid(optim::Adam))) return then(Kind<optim::AdamOptions, optim::AdamParamState>(), "Adam");
-  if (is(typeid(optim::SGD))) return then(Kind<optim::SGDOptions, optim::SGDParamState>(), "SGD");
+  if (is(typeid(optim::AdamW)))
+    return then(OptimizerKind<optim::AdamWOptions, optim::AdamWParamState>(), "AdamW");
+  if (is(typeid(optim::Adam)))
+    return then(OptimizerKind<optim::AdamOptions, optim::AdamParamState>(), "Adam");
+  if (is(typeid(optim::SGD))) return then(OptimizerKind<optim::SGDOptions, optim::SGDParamState>(), "SGD");
   if (is(typeid(optim::Adagrad)))
-    return then(Kind<optim::AdagradOptions, optim::AdagradParamState>(), "Adagrad");
+    return then(OptimizerKind<optim::AdagradOptions, optim::AdagradParamState>(), "Adagrad");
   if (is(typeid(optim::RMSprop)))
-    return then(Kind<optim::RMSpropOptions, optim::RMSpropParamState>(), "RMSprop");
-  if (is(typeid(optim::LBFGS))) return then(Kind<optim::LBFGSOptions, optim::LBFGSParamState>(), "LBFGS");
+    return then(OptimizerKind<optim::RMSpropOptions, optim::RMSpropParamState>(), "RMSprop");
+  if (is(typeid(optim::LBFGS)))
+    return then(OptimizerKind<optim::LBFGSOptions, optim::LBFGSParamState>(), "LBFGS");
   refuse(
       "the optimizer is not one of LibTorch's own (Adam, AdamW, SGD, Adagrad, RMSprop, LBFGS), and the state "
       "of a derived class is not known: specialise ratoon::TrackAdapter for its type");
@@ -236,7 +239,7 @@ void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
 }  // namespace
 
 void check_optimizer(optim::Optimizer& optimizer, const std::string& name) {
-  with_kind(
+  call_with_optimizer_kind(
       optimizer,
       [&](const std::string& why) {
         throw Failure(static_cast<int>(ExitCode::kConfiguration), "tracked '" + name + "': " + why);
@@ -245,7 +248,7 @@ void check_optimizer(optim::Optimizer& optimizer, const std::string& name) {
 }
 
 void save_optimizer(optim::Optimizer& optimizer, StateWriter& out) {
-  with_kind(
+  call_with_optimizer_kind(
       optimizer, [&](const std::string& why) { out.refuse(why); },
       [&](auto kind, const char* word) {
         out.bytes(kind_name(word), "");
@@ -254,7 +257,7 @@ void save_optimizer(optim::Optimizer& optimizer, StateWriter& out) {
 }
 
 void load_optimizer(optim::Optimizer& optimizer, StateReader& in) {
-  with_kind(
+  call_with_optimizer_kind(
       optimizer, [&](const std::string& why) { in.refuse(why); },
       [&](auto kind, const char* word) {
         const auto names = in.names();

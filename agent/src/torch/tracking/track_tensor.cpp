@@ -14,7 +14,7 @@ std::optional<TensorBox> copy_of(const TensorBox* box) {
   return box != nullptr ? std::optional(*box) : std::nullopt;
 }
 
-bool holds(const TensorBox& box, at::IntArrayRef part) {
+bool is_box_of_shape(const TensorBox& box, at::IntArrayRef part) {
   if (box.begin.size() != part.size() || box.whole_shape.size() != part.size()) return false;
   for (std::size_t i = 0; i < part.size(); ++i) {
     const auto size = static_cast<std::uint64_t>(part[i]);
@@ -30,7 +30,7 @@ void check_tensor(const at::Tensor& tensor, const TensorBox* box, const std::str
     throw Failure(static_cast<int>(ExitCode::kConfiguration), "tracked '" + name + "' is " + why);
   };
   if (!tensor.defined()) refuse("an undefined tensor: make it first");
-  if (box != nullptr && !holds(*box, tensor.sizes()))
+  if (box != nullptr && !is_box_of_shape(*box, tensor.sizes()))
     refuse(
         "a part that does not lie in the whole tensor of its box: begin and whole_shape need a number for "
         "each dimension");

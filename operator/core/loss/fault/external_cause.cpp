@@ -129,7 +129,7 @@ bool is_letter_or_digit(char c) {
 }
 
 // Returns whether the text has a path like "/mnt/data/train.bin"; "and/or" and "for /: 'str'" are not paths.
-bool names_path(std::string_view text) {
+bool contains_path(std::string_view text) {
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
     const bool begins = at == 0 || std::string_view(" '\"(=:[").find(text[at - 1]) != std::string_view::npos;
     const bool goes_on = at + 1 < text.size() && is_letter_or_digit(text[at + 1]);
@@ -139,7 +139,7 @@ bool names_path(std::string_view text) {
 }
 
 // Returns whether the text has an IPv4 address such as "10.0.0.3".
-bool names_address(std::string_view text) {
+bool contains_address(std::string_view text) {
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   int numbers = 0;
   for (std::size_t i = 0; i < text.size();) {
@@ -167,7 +167,7 @@ bool may_have_external_cause(std::string_view fault) {
   return std::ranges::any_of(kExceptionNames, is_in(fault)) ||
          std::ranges::any_of(kServerWords, is_in(small)) || std::ranges::any_of(kFileWords, is_in(small)) ||
          std::ranges::any_of(kDeviceWords, is_in(small)) || std::ranges::any_of(*kSentences, is_in(small)) ||
-         names_path(fault) || names_address(fault);
+         contains_path(fault) || contains_address(fault);
 }
 
 }  // namespace ratoon::core

@@ -11,7 +11,7 @@ namespace ratoon::core {
 namespace {
 
 // The system's error messages for ENOENT, ENOTDIR, EISDIR and ENAMETOOLONG.
-constexpr auto kPathSentences = std::to_array<std::string_view>(
+constexpr auto kMissingPathMessages = std::to_array<std::string_view>(
     {"no such file or directory", "not a directory", "is a directory", "file name too long"});
 
 // Names of exception types, and phrases about calls that open or read a file. In an exception about a missing
@@ -65,11 +65,11 @@ std::string without_paths(std::string_view text) {
 
 bool is_missing_path(std::string_view fault) {
   const std::string small = to_lower_case(fault);
-  if (!has_any_word(small, kPathSentences) || has_any_word(small, kNotAFilePhrases) ||
+  if (!has_any_word(small, kMissingPathMessages) || has_any_word(small, kNotAFilePhrases) ||
       has_any_word(small, kPlacesOfSystem))
     return false;
   return !may_have_external_cause(
-      without_words(without_words(without_paths(fault), kPathSentences), kAcceptedPhrases));
+      without_words(without_words(without_paths(fault), kMissingPathMessages), kAcceptedPhrases));
 }
 
 }  // namespace ratoon::core

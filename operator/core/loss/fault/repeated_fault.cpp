@@ -30,7 +30,7 @@ std::string_view find_terminate_type(std::string_view last_lines) {
   return rest.substr(0, rest.find('\''));
 }
 
-bool names_exception(std::string_view last_lines, std::string_view text) {
+bool contains_exception(std::string_view last_lines, std::string_view text) {
   const bool is_python = last_lines.find(kTraceback) != std::string_view::npos;
   return text.find(" threw ") != std::string_view::npos || !find_terminate_type(last_lines).empty() ||
          is_python;
@@ -52,7 +52,8 @@ std::string without_numbers(std::string_view text) {
 }
 
 bool was_ended_by_program(const Observation& seen, const api::Pod& pod) {
-  if (!pod.exit_code || !pod.failed_init.empty() || match_restart_rule(seen.job.spec.restart_policy, pod))
+  if (!pod.exit_code || !pod.failed_init_container.empty() ||
+      match_restart_rule(seen.job.spec.restart_policy, pod))
     return false;
   const int code = *pod.exit_code;
   const bool has_thrown =
@@ -78,7 +79,7 @@ bool did_exception_end_program(std::string_view last_lines) {
 
 std::string find_fault(std::string_view last_lines) {
   const std::string text = find_exception(last_lines);
-  if (text.empty() || !names_exception(last_lines, text)) return "";
+  if (text.empty() || !contains_exception(last_lines, text)) return "";
   const std::string fault = std::string(find_terminate_type(last_lines)) + ": " + text;
   if (may_have_external_cause(output_after(last_lines, text))) return "";
   if (is_missing_path(fault)) return fault;  // numbers are kept: another shard is another file

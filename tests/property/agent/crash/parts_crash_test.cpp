@@ -20,7 +20,7 @@ using test::ModelDisk;
 
 std::optional<std::string> find_unneeded_part(const ModelDisk& disk) {
   std::set<std::string> needed;
-  const auto committed = checkpoints_named_in(disk, {kManifests});
+  const auto committed = checkpoints_with_manifest_in(disk, {kManifests});
   for (const CheckpointId& id : *committed) {
     const auto sealed = read_manifest(disk, id);
     if (!sealed) continue;

@@ -172,7 +172,7 @@ void RivalJobs::follow(Process& self) {
     if (job.attempt != attempt) {
       attempt = job.attempt;
       saved = 0;
-      if (!guard.leave_to_others()) continue;
+      if (!guard.leave_claims_to_others()) continue;
       const auto trail = load(self, job.resume, Rank(1));
       if (!trail) continue;  // rank 0 commits without it, which is to say never
       self.trail = *trail;

@@ -44,7 +44,7 @@ struct Start {
   Result<void> begin() {
     static const Options kDefaults;
     const auto identity =
-        session::identity_of(kDefaults, *disk, [] { return Result<std::uint64_t>(7U); }, mark);
+        session::job_identity_of(kDefaults, *disk, [] { return Result<std::uint64_t>(7U); }, mark);
     if (!identity) return identity.error();
     SeenClaim seen;
     auto taken = Claim::take(

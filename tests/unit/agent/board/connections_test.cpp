@@ -105,7 +105,7 @@ class BoardStrangers : public test::BoardPlace {
   ManualClock clock_{Timestamp{1000s}};
   UniqueFd events_{::epoll_create1(EPOLL_CLOEXEC)};
   UnauthenticatedClientLimits limits_{
-      .connections_max = 8, .connections_per_second = 40, .burst_size = 24, .resume_batch = 4};
+      .connections_max = 8, .connections_per_second = 40, .burst_size = 24, .resume_connections_min = 4};
   std::vector<std::string> told_once_;
   Connections connections_{events_.get(), listening_.get(), clock_, limits_,
                            [this](const std::string& sentence) { told_once_.push_back(sentence); }};

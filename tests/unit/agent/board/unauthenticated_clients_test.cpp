@@ -18,7 +18,7 @@ constexpr UnauthenticatedClientLimits kLimits{.connections_max = 4,
                                               .eviction_grace = 100ms,
                                               .connections_per_second = 100,
                                               .burst_size = 10,
-                                              .resume_batch = 5,
+                                              .resume_connections_min = 5,
                                               .reads_max = 3};
 
 class BoardUnproven : public testing::Test {
@@ -128,11 +128,11 @@ TEST_F(BoardUnproven, CostNothingOnceTheyAreRanks) {
 
 TEST_F(BoardUnproven, SendInFewParts) {
   static_cast<void>(unauthenticated_.add(1, now_));
-  for (int part = 0; part < 3; ++part) EXPECT_TRUE(unauthenticated_.count_read(1));
-  EXPECT_FALSE(unauthenticated_.count_read(1));
+  for (int part = 0; part < 3; ++part) EXPECT_TRUE(unauthenticated_.record_read(1));
+  EXPECT_FALSE(unauthenticated_.record_read(1));
   static_cast<void>(unauthenticated_.add(2, now_));
   unauthenticated_.mark_authenticated(2);
-  for (int part = 0; part < 100; ++part) EXPECT_TRUE(unauthenticated_.count_read(2)) << "a rank may";
+  for (int part = 0; part < 100; ++part) EXPECT_TRUE(unauthenticated_.record_read(2)) << "a rank may";
 }
 
 }  // namespace

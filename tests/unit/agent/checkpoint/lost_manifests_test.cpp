@@ -176,7 +176,7 @@ TEST(SignOfACommitAfterAPowerCut, IsThereAsSoonAsTheCommitIsReportedAndNotBefore
   const auto judge = [](const ratoon::test::CrashState& state) -> std::optional<std::string> {
     const ratoon::test::ModelDisk left(state.image);
     const bool has_manifest = left.open(manifest_path(test::id(1, 10))).has_value();
-    const bool has_note = left.open(committed_path(Attempt(1))).has_value();
+    const bool has_note = left.open(commit_note_path(Attempt(1))).has_value();
     if (has_note && !has_manifest) return "a note without its manifest";
     if (!state.acknowledged.empty() && !has_note) return "the commit was reported, and its note is gone";
     return std::nullopt;

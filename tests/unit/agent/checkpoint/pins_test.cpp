@@ -265,7 +265,7 @@ void vote_for(Disk& disk, const CheckpointId& which, RunRecord run) {
   auto record = write_unvoted_pack(disk, which, Rank(0), std::span(&view, 1), "run");
   ASSERT_TRUE(record);
   record->run = std::move(run);
-  ASSERT_TRUE(vote(disk, which, *record, "run"));
+  ASSERT_TRUE(write_receipt(disk, which, *record, "run"));
 }
 
 // Otherwise another process could remove the checkpoint before it is pinned.

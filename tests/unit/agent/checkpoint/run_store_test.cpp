@@ -375,7 +375,7 @@ TEST_F(TwoOwners, ASecondTryTakesAndClearsWhatIsOnesOwnAlone) {
   const TensorView view{.name = "sum", .shape = {5}, .bytes = std::as_bytes(std::span(state))};
   RealDisk& disk = *disk_;
   const auto stage_again = [&](const std::string& owner, const CheckpointId& which) {
-    const PackImage plan = *lay_out_image(std::span(&view, 1), owner);
+    const PackImageLayout plan = *lay_out_image(std::span(&view, 1), owner);
     std::vector<std::byte> image(plan.layout.file_bytes());
     const auto filling = CopyProgress::completed();
     return write_staged_pack(disk, which, Rank(0), plan.layout, image, owner, EarlierWriteTry::kBefore,

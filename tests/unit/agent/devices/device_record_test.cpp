@@ -48,10 +48,10 @@ TEST(DeviceRecord, ADeviceThatWasLostStaysLost) {
 
 TEST(DeviceRecord, RemappingIsThatOfTheNewestReading) {
   DeviceRecord record;
-  record.add_reading({.is_remap_pending = true, .has_remap_failed = true});
-  EXPECT_TRUE(record.facts().is_remap_pending);
-  EXPECT_TRUE(record.facts().has_remap_failed);
-  record.add_reading({.is_remap_pending = false, .has_remap_failed = false});
+  record.add_reading({.is_row_remap_pending = true, .has_row_remap_failed = true});
+  EXPECT_TRUE(record.facts().is_row_remap_pending);
+  EXPECT_TRUE(record.facts().has_row_remap_failed);
+  record.add_reading({.is_row_remap_pending = false, .has_row_remap_failed = false});
   EXPECT_EQ(record.facts(), DeviceFacts());
 }
 
@@ -59,8 +59,8 @@ TEST(DeviceRecord, FactsAboutTwoDevicesAreJoined) {
   const DeviceFacts broken{.fatal_xid = 48,
                            .unclear_xid = 145,
                            .has_uncorrectable_error = true,
-                           .has_remap_failed = true,
-                           .is_remap_pending = true,
+                           .has_row_remap_failed = true,
+                           .is_row_remap_pending = true,
                            .is_device_missing = true};
   EXPECT_EQ(merge_facts(broken, {}), broken);
   EXPECT_EQ(merge_facts({}, broken), broken);

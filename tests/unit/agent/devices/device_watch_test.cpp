@@ -90,13 +90,13 @@ class DeviceWatchTest : public testing::Test {
 TEST_F(DeviceWatchTest, FactsAreThoseOfTheMomentInWhichTheyAreAskedFor) {
   for (const bool reports_xids : {true, false}) {
     script_->change([&] { script_->reports_xids = reports_xids; });
-    script_->change([&] { script_->reading = {.has_remap_failed = false}; });
+    script_->change([&] { script_->reading = {.has_row_remap_failed = false}; });
     const auto device = watch();
-    EXPECT_FALSE(device->facts(kSoon).has_remap_failed);
-    script_->change([&] { script_->reading = {.has_remap_failed = true}; });
-    EXPECT_TRUE(device->facts(kSoon).has_remap_failed);
+    EXPECT_FALSE(device->facts(kSoon).has_row_remap_failed);
+    script_->change([&] { script_->reading = {.has_row_remap_failed = true}; });
+    EXPECT_TRUE(device->facts(kSoon).has_row_remap_failed);
     EXPECT_EQ(device->uuid(), "GPU-1");
-    EXPECT_EQ(device->record().newest_reading(), (DeviceReading{.has_remap_failed = true}));
+    EXPECT_EQ(device->record().newest_reading(), (DeviceReading{.has_row_remap_failed = true}));
   }
 }
 
@@ -128,8 +128,8 @@ TEST_F(DeviceWatchTest, EventsBeforeARequestBelongToItsAnswer) {
 TEST_F(DeviceWatchTest, EventsWithoutEndHoldUpNoAnswer) {
   script_->change([&] { script_->xids.assign(100'000, 13); });
   const auto device = watch();
-  script_->change([&] { script_->reading = {.is_remap_pending = true}; });
-  EXPECT_TRUE(device->facts(kSoon).is_remap_pending);
+  script_->change([&] { script_->reading = {.is_row_remap_pending = true}; });
+  EXPECT_TRUE(device->facts(kSoon).is_row_remap_pending);
   EXPECT_EQ(await_told(1).size(), 1u) << "one sentence for all events with one number";
 }
 

@@ -16,8 +16,8 @@ using enum FaultAction;
 
 constexpr std::initializer_list<FaultOrigin> kPlaces = {FaultOrigin::kProgram, FaultOrigin::kCollective,
                                                         FaultOrigin::kStart, FaultOrigin::kSave};
-constexpr std::initializer_list<AbortResult> kAborts = {AbortResult::kNotNeeded, AbortResult::kDone,
-                                                        AbortResult::kOverdue};
+constexpr std::initializer_list<NcclAbortResult> kAborts = {
+    NcclAbortResult::kNotNeeded, NcclAbortResult::kDone, NcclAbortResult::kOverdue};
 constexpr std::initializer_list<ProbeResult> kProbes = {ProbeResult::kClean, ProbeResult::kSticky,
                                                         ProbeResult::kOverdue};
 
@@ -47,8 +47,8 @@ std::vector<DeviceFacts> all_facts() {
   std::vector<DeviceFacts> all;
   for (unsigned bits = 0; bits < 64; ++bits) {
     DeviceFacts facts{.has_uncorrectable_error = (bits & 1) != 0,
-                      .has_remap_failed = (bits & 2) != 0,
-                      .is_remap_pending = (bits & 4) != 0,
+                      .has_row_remap_failed = (bits & 2) != 0,
+                      .is_row_remap_pending = (bits & 4) != 0,
                       .is_device_missing = (bits & 8) != 0};
     if ((bits & 16) != 0) facts.unclear_xid = 145;
     if ((bits & 32) != 0) facts.fatal_xid = 79;
@@ -58,18 +58,18 @@ std::vector<DeviceFacts> all_facts() {
 }
 
 bool has_hardware_evidence(const DeviceFacts& facts) {
-  return facts.fatal_xid || facts.has_uncorrectable_error || facts.has_remap_failed ||
+  return facts.fatal_xid || facts.has_uncorrectable_error || facts.has_row_remap_failed ||
          facts.is_device_missing;
 }
 
 FaultDecision after_cuda(int code, FaultOrigin where = FaultOrigin::kProgram,
                          ProbeResult probe = ProbeResult::kClean, const DeviceFacts& facts = {}) {
-  return decide_after_fault({.kind = FaultKind::kCuda, .code = code}, where, AbortResult::kDone, probe,
+  return decide_after_fault({.kind = FaultKind::kCuda, .code = code}, where, NcclAbortResult::kDone, probe,
                             facts);
 }
 
 FaultDecision after_nccl(int code, FaultOrigin where = FaultOrigin::kCollective) {
-  return decide_after_fault({.kind = FaultKind::kNccl, .code = code}, where, AbortResult::kDone,
+  return decide_after_fault({.kind = FaultKind::kNccl, .code = code}, where, NcclAbortResult::kDone,
                             ProbeResult::kClean, {});
 }
 
@@ -126,7 +126,7 @@ TEST(FaultDecision, EachResultOfNcclHasItsAction) {
 struct Laws {
   const DeviceFault& what;
   FaultOrigin where;
-  AbortResult abort;
+  NcclAbortResult abort;
   ProbeResult probe;
   const DeviceFacts& facts;
   const FaultDecision& decision;
@@ -149,7 +149,7 @@ struct Laws {
     EXPECT_FALSE(is_cuda_in(kNeverRestart));
     EXPECT_FALSE(has_hardware_evidence(facts));
     EXPECT_EQ(probe, ProbeResult::kClean);
-    EXPECT_NE(abort, AbortResult::kOverdue);
+    EXPECT_NE(abort, NcclAbortResult::kOverdue);
     EXPECT_FALSE(decision.skips_destructors);
   }
   void check_hardware() const {
@@ -160,17 +160,17 @@ struct Laws {
       EXPECT_EQ(where, FaultOrigin::kStart);
       EXPECT_TRUE(is_cuda_in(kConfigurationAtStart));
     }
-    if (is_cuda_in(kNeverRestart) && (facts.is_remap_pending || facts.unclear_xid)) {
+    if (is_cuda_in(kNeverRestart) && (facts.is_row_remap_pending || facts.unclear_xid)) {
       EXPECT_TRUE(decision.action == kLeaveNode || kOtherMachineWhereBroken.contains(what.code));
     }
-    if (abort == AbortResult::kOverdue || probe != ProbeResult::kClean) {
+    if (abort == NcclAbortResult::kOverdue || probe != ProbeResult::kClean) {
       EXPECT_TRUE(decision.skips_destructors);
     }
   }
   void check_code() const {
     const std::map<FaultAction, std::optional<int>> codes = {
         {kRestartInProcess, std::nullopt},
-        {kStartAgain, abort == AbortResult::kOverdue ? 86 : 81},
+        {kStartAgain, abort == NcclAbortResult::kOverdue ? 86 : 81},
         {kLeaveNode, 85},
         {kProgramError, 1},
         {kConfiguration, 82}};
@@ -198,9 +198,9 @@ TEST(FaultDecision, AnXidThatAProgramCausesLeavesTheErrorToTheProgram) {
 }
 
 TEST(FaultDecision, ARowThatWaitsForAResetMattersOnlyWithAnErrorThatItExplains) {
-  const DeviceFacts waits{.is_remap_pending = true};
+  const DeviceFacts waits{.is_row_remap_pending = true};
   const auto peer = decide_after_fault({.kind = FaultKind::kPeerLost}, FaultOrigin::kCollective,
-                                       AbortResult::kDone, ProbeResult::kClean, waits);
+                                       NcclAbortResult::kDone, ProbeResult::kClean, waits);
   EXPECT_EQ(peer.action, kRestartInProcess);
   EXPECT_EQ(after_cuda(2, FaultOrigin::kProgram, ProbeResult::kClean, waits).action, kProgramError);
   EXPECT_EQ(after_cuda(719, FaultOrigin::kProgram, ProbeResult::kSticky, waits).action, kLeaveNode);
@@ -209,7 +209,7 @@ TEST(FaultDecision, ARowThatWaitsForAResetMattersOnlyWithAnErrorThatItExplains) 
 TEST(FaultDecision, AnErrorOfALinkMattersOnlyWithAnErrorThatItExplains) {
   const DeviceFacts link{.unclear_xid = 145};
   const auto none =
-      decide_after_fault({}, FaultOrigin::kProgram, AbortResult::kNotNeeded, ProbeResult::kClean, link);
+      decide_after_fault({}, FaultOrigin::kProgram, NcclAbortResult::kNotNeeded, ProbeResult::kClean, link);
   EXPECT_EQ(none.action, kRestartInProcess);
   EXPECT_EQ(after_cuda(2, FaultOrigin::kProgram, ProbeResult::kClean, link).action, kProgramError);
   const auto kernel = after_cuda(719, FaultOrigin::kCollective, ProbeResult::kClean, link);

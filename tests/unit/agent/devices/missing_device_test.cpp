@@ -19,7 +19,7 @@ DeviceRequest visible_devices(std::uint32_t count, std::uint32_t index = 0) {
           .local_size = 4};
 }
 
-ExitCode code_of(const DeviceRequest& request, const GivenDevices& given) {
+ExitCode code_of(const DeviceRequest& request, const AssignedDevices& given) {
   const auto missing = find_missing_device(request, given);
   return missing ? missing->exit_code : ExitCode::kDone;
 }
@@ -40,10 +40,10 @@ TEST(MissingDevice, ALibTorchWithoutSupportIsTheSameOnEveryMachine) {
 }
 
 TEST(MissingDevice, WhereNoneWasGivenTheStartIsWrong) {
-  for (const GivenDevices& given :
-       {GivenDevices{}, GivenDevices{.nvidia_visible_devices = "void"},
-        GivenDevices{.nvidia_visible_devices = "none"}, GivenDevices{.nvidia_visible_devices = ""},
-        GivenDevices{.nvidia_visible_devices = "all"}}) {
+  for (const AssignedDevices& given :
+       {AssignedDevices{}, AssignedDevices{.nvidia_visible_devices = "void"},
+        AssignedDevices{.nvidia_visible_devices = "none"}, AssignedDevices{.nvidia_visible_devices = ""},
+        AssignedDevices{.nvidia_visible_devices = "all"}}) {
     const auto missing = find_missing_device(visible_devices(0), given);
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->exit_code, ExitCode::kConfiguration);
@@ -52,8 +52,9 @@ TEST(MissingDevice, WhereNoneWasGivenTheStartIsWrong) {
 }
 
 TEST(MissingDevice, WhereTheDriverDiedAnotherMachineGoesOn) {
-  for (const GivenDevices& given : {GivenDevices{.device_files = 1}, GivenDevices{.driver_entries = 1},
-                                    GivenDevices{.nvidia_visible_devices = "GPU-1,GPU-2"}}) {
+  for (const AssignedDevices& given :
+       {AssignedDevices{.device_files = 1}, AssignedDevices{.driver_entries = 1},
+        AssignedDevices{.nvidia_visible_devices = "GPU-1,GPU-2"}}) {
     const auto missing = find_missing_device(visible_devices(0), given);
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->exit_code, ExitCode::kDeviceUnusable);
@@ -80,7 +81,7 @@ TEST(MissingDevice, MoreProcessesThanDevicesAreAWrongStart) {
 
 TEST(MissingDevice, CudaVisibleDevicesExplainsFewer) {
   const auto given = [](const char* visible) {
-    return GivenDevices{.device_files = 4, .cuda_visible_devices = visible};
+    return AssignedDevices{.device_files = 4, .cuda_visible_devices = visible};
   };
   EXPECT_EQ(code_of(visible_devices(0), given("")), ExitCode::kConfiguration);
   EXPECT_EQ(code_of(visible_devices(0), given("-1")), ExitCode::kConfiguration);

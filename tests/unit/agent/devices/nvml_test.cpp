@@ -43,8 +43,8 @@ TEST_F(Nvml, EachFigureIsRead) {
       .memory_used_bytes = 400,
       .corrected_errors = 5,
       .uncorrectable_errors = 2,
-      .is_remap_pending = true,
-      .has_remap_failed = false,
+      .is_row_remap_pending = true,
+      .has_row_remap_failed = false,
       .slowdown = ClockSlowdown{.is_by_power_limit = true, .is_by_temperature = true}};
   EXPECT_EQ((*device)->read(), expected);
 }

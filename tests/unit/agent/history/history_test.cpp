@@ -25,13 +25,13 @@ TEST(HistoryLine, IsJsonThatComesBack) {
       encode(row(8)),
       "{\"kind\":\"step\",\"step\":8,\"time\":\"2023-11-14T22:13:28.000Z\",\"values\":{\"loss\":0.125}}\n");
   EXPECT_EQ(
-      encode(Beginning{.attempt = Attempt(3), .after = HistoryPosition{.attempt = Attempt(2), .bytes = 81}}),
+      encode(FirstLine{.attempt = Attempt(3), .after = HistoryPosition{.attempt = Attempt(2), .bytes = 81}}),
       "{\"after\":{\"attempt\":2,\"bytes\":81},\"attempt\":3,\"history\":1}\n");
   const auto line = [](std::string text) { return text.substr(0, text.size() - 1); };
   EXPECT_EQ(decode_row(line(encode(row(7)))).value(), row(7));
-  for (const auto& beginning : {Beginning{.attempt = Attempt(1)},
-                                Beginning{Attempt(9), HistoryPosition{.attempt = Attempt(4), .bytes = 1}}})
-    EXPECT_EQ(decode_beginning(line(encode(beginning))).value(), beginning);
+  for (const auto& beginning : {FirstLine{.attempt = Attempt(1)},
+                                FirstLine{Attempt(9), HistoryPosition{.attempt = Attempt(4), .bytes = 1}}})
+    EXPECT_EQ(decode_first_line(line(encode(beginning))).value(), beginning);
 }
 
 TEST(HistoryLine, KeepsEveryNumber) {
@@ -71,7 +71,7 @@ TEST(HistoryLine, RefusesWhatIsNone) {
   for (const char* line : {R"({"history":2,"attempt":1})", R"({"attempt":1})",
                            R"({"history":1,"attempt":3,"after":{"attempt":3,"bytes":1}})",
                            R"({"history":1,"attempt":3,"after":{"attempt":2}})"})
-    EXPECT_FALSE(decode_beginning(line)) << line;
+    EXPECT_FALSE(decode_first_line(line)) << line;
 }
 
 // ---- attempts
@@ -110,14 +110,14 @@ std::vector<std::uint64_t> up_to(std::uint64_t last) {
 class Attempts : public testing::Test {
  protected:
   Attempts() {
-    files[1] = encode(Beginning{.attempt = Attempt(1)}) + rows(1, 4);
+    files[1] = encode(FirstLine{.attempt = Attempt(1)}) + rows(1, 4);
     first_end = {.attempt = Attempt(1), .bytes = files[1].size()};
     files[1] += rows(5, 6);
-    files[2] = encode(Beginning{.attempt = Attempt(2), .after = first_end}) + rows(5, 7);
+    files[2] = encode(FirstLine{.attempt = Attempt(2), .after = first_end}) + rows(5, 7);
     second_end = {.attempt = Attempt(2), .bytes = files[2].size()};
     files[2] += rows(8, 9);
-    files[3] = encode(Beginning{.attempt = Attempt(3), .after = second_end}) + rows(8, 8);
-    files[4] = encode(Beginning{.attempt = Attempt(4), .after = second_end}) + rows(8, 10);
+    files[3] = encode(FirstLine{.attempt = Attempt(3), .after = second_end}) + rows(8, 8);
+    files[4] = encode(FirstLine{.attempt = Attempt(4), .after = second_end}) + rows(8, 10);
     end = {.attempt = Attempt(4), .bytes = files[4].size()};
   }
   std::optional<HistoryPosition> newest() {
@@ -154,7 +154,7 @@ TEST_F(Attempts, AKillAtAnyByteLosesNothingThatWasSaved) {
         ASSERT_EQ(steps, up_to(8)) << bytes;  // of attempt 3, as if the fourth had never begun
       }
       // The next attempt goes on from the saved state, whatever else exists.
-      files[5] = encode(Beginning{.attempt = Attempt(5), .after = second_end}) + rows(8, 8);
+      files[5] = encode(FirstLine{.attempt = Attempt(5), .after = second_end}) + rows(8, 8);
       ASSERT_EQ(steps_of(files, *newest()), up_to(8));
       files.erase(5);
     }

@@ -26,14 +26,14 @@ TEST(Hash, IsWhatPythonSays) {
   };
   for (const auto& [name, digest] : cases) {
     EXPECT_EQ(hash_of(name, bytes_in("abc")).value(), digest) << name;
-    EXPECT_EQ(digest_digits(name), std::string_view(digest).size()) << name;
+    EXPECT_EQ(digest_digit_count(name), std::string_view(digest).size()) << name;
   }
   EXPECT_EQ(hash_of("xxh32", {}).value(), "02cc5d05");
 }
 
 TEST(Hash, UnknownOnesAreNamed) {
   for (const char* name : {"shake_128", "shake_256", "crc32c", "SHA1", ""}) {
-    EXPECT_EQ(digest_digits(name), std::nullopt);
+    EXPECT_EQ(digest_digit_count(name), std::nullopt);
     const auto hash = hash_of(name, {});
     ASSERT_FALSE(hash);
     EXPECT_THAT(hash.error().message(),

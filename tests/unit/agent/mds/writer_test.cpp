@@ -267,10 +267,10 @@ TEST(PythonText, IsPythons) {
                                                   {1.7976931348623157e308, "1.7976931348623157e+308"},
                                                   {1e22, "1e+22"},
                                                   {0.00012345, "0.00012345"}};
-  for (const auto& [number, text] : cases) EXPECT_EQ(python_float(number), text);
-  EXPECT_EQ(
-      python_json(json::parse(R"({"b":[1,null,true,{}],"a":"\u0000\u00fc\ud83d\ude42\"\\/\u007f\n\b"})")),
-      R"({"a": "\u0000\u00fc\ud83d\ude42\"\\/\u007f\n\b", "b": [1, null, true, {}]})");
+  for (const auto& [number, text] : cases) EXPECT_EQ(format_python_float(number), text);
+  EXPECT_EQ(format_python_json(
+                json::parse(R"({"b":[1,null,true,{}],"a":"\u0000\u00fc\ud83d\ude42\"\\/\u007f\n\b"})")),
+            R"({"a": "\u0000\u00fc\ud83d\ude42\"\\/\u007f\n\b", "b": [1, null, true, {}]})");
 }
 
 }  // namespace

@@ -139,9 +139,9 @@ TEST_F(EndpointTest, ShowsTheBuildTheEpochAndTheLossesOfTheRun) {
   EXPECT_THAT(text(), testing::Not(HasSubstr("ratoon_run_losses"))) << "no coordinator counted them";
   meters_.samples = 2999;
   meters_.epoch_samples = 1000;
-  meters_.run_losses.disruption = 3;
-  meters_.run_losses.hung = 1;
-  meters_.run_losses.are_counted = true;
+  meters_.lost_members.disruption = 3;
+  meters_.lost_members.hung = 1;
+  meters_.lost_members.are_counted = true;
   for (const auto& [name, rest] : {std::pair("ratoon_epoch", "} 2\n"),
                                    {"ratoon_run_losses_total", ",cause=\"disruption\"} 3\n"},
                                    {"ratoon_run_losses_total", ",cause=\"application\"} 0\n"},
@@ -158,7 +158,7 @@ TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
   const auto parts = [] { return session::seconds_of({}); };
   meters_.time_ledger = meters_.run_time_ledger = parts;
   meters_.epoch_samples = 1000;
-  meters_.run_losses.are_counted = true;
+  meters_.lost_members.are_counted = true;
   const auto endpoint = open();
   ASSERT_NE(endpoint, nullptr);
   std::istringstream page(get(endpoint->port(), "/metrics").body);

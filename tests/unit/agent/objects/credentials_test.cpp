@@ -40,7 +40,7 @@ class CredentialsTest : public testing::Test {
     std::filesystem::create_directory(folder_ / ".aws");
   }
   Result<std::optional<Credentials>> find() {
-    return default_chain(world_.dependencies(), options_)->fetch({});
+    return make_default_credential_chain(world_.dependencies(), options_)->fetch({});
   }
   std::string found_id() {
     const auto found = find();
@@ -64,7 +64,8 @@ class CredentialsTest : public testing::Test {
 };
 
 TEST_F(CredentialsTest, NothingAnywhereSaysWhereItLooked) {
-  CredentialCache credential_cache(default_chain(world_.dependencies(), options_), world_.clock);
+  CredentialCache credential_cache(make_default_credential_chain(world_.dependencies(), options_),
+                                   world_.clock);
   const auto none = credential_cache.current({});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind(), ErrorKind::kPermissionDenied);
@@ -105,7 +106,7 @@ TEST_F(CredentialsTest, TheEnvironmentsTimeMayHaveAnyOffset) {
 
 TEST_F(CredentialsTest, WhereTheyWereFoundOnceTheyAreRenewed) {
   write_credentials("[default]\naws_access_key_id=FILE\naws_secret_access_key=S\n");
-  const auto chain = default_chain(world_.dependencies(), options_);
+  const auto chain = make_default_credential_chain(world_.dependencies(), options_);
   EXPECT_EQ(chain->fetch({}).value()->access_key_id, "FILE");
   set("AWS_ACCESS_KEY_ID", "ENV");
   set("AWS_SECRET_ACCESS_KEY", "S");

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/objects/credentials/freshness.h"
-#include "agent/src/objects/credentials/served_credentials.h"
+#include "agent/src/objects/credentials/http_credentials.h"
 #include "agent/src/objects/percent.h"
 #include "agent/src/objects/remote/content_range.h"
 #include "agent/src/objects/remote/location.h"
@@ -253,13 +253,13 @@ TEST(StsUrlTest, IsTheRegionsOwn) {
 TEST(ServedTest, DecodesBothForms) {
   const std::string json = R"({"Code":"Success","Type":"AWS-HMAC","AccessKeyId":"A","SecretAccessKey":"S",)"
                            R"("Token":"T","Expiration":"2026-03-01T13:00:00Z"})";
-  EXPECT_EQ(decode_served_credentials(json).value(),
+  EXPECT_EQ(decode_http_credentials(json).value(),
             (Credentials{"A", "S", "T", at("2026-03-01T13:00:00Z"), ""}));
   for (const std::string bad :
        {"", "[]", "{}", R"({"AccessKeyId":"A","SecretAccessKey":"S"})",
         R"({"AccessKeyId":1,"SecretAccessKey":"S","Expiration":"2026-03-01T13:00:00Z"})"})
-    EXPECT_EQ(decode_served_credentials(bad).error().kind(), ErrorKind::kCorrupted) << bad;
-  const auto refused = decode_served_credentials(R"({"Code":"AssumeRoleUnauthorizedAccess","Message":"no"})");
+    EXPECT_EQ(decode_http_credentials(bad).error().kind(), ErrorKind::kCorrupted) << bad;
+  const auto refused = decode_http_credentials(R"({"Code":"AssumeRoleUnauthorizedAccess","Message":"no"})");
   EXPECT_THAT(refused.error().message(), HasSubstr("AssumeRoleUnauthorizedAccess: no"));
 }
 

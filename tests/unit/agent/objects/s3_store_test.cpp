@@ -173,7 +173,8 @@ TEST_F(S3StoreTest, EachRequestWithRejectedCredentialsIsRepeatedWithNewOnes) {
                         .region = "us-east-1",
                         .bucket = "bucket",
                         .uses_path_style = {}},
-                       std::make_unique<CredentialCache>(default_chain(dependencies, {}), dependencies.clock),
+                       std::make_unique<CredentialCache>(make_default_credential_chain(dependencies, {}),
+                                                         dependencies.clock),
                        {})
           .value();
   const S3Call call{.key = "k"};

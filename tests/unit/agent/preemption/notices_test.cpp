@@ -41,7 +41,7 @@ TEST(Notices, MayMoveAndBeTakenBack) {
 }
 
 // Four hours into boot, at 1,700,000,000 s of the wall's clock, a minute after the process began.
-KnownEnds known(std::optional<std::string_view> slurm, std::optional<std::string_view> limit) {
+KnownDeadlines known(std::optional<std::string_view> slurm, std::optional<std::string_view> limit) {
   return {.slurm_job_end_time = slurm,
           .time_limit = limit,
           .began = at(4h),
@@ -49,43 +49,43 @@ KnownEnds known(std::optional<std::string_view> slurm, std::optional<std::string
           .wall_now = {.since_epoch = 1'700'000'000s}};
 }
 
-TEST(KnownEnds, AreOfSlurmAndOfATimeLimit) {
-  EXPECT_EQ(read_known_ends(known({}, {}))->first(), nullptr);
-  const auto slurm = read_known_ends(known("1700000090", {}));
+TEST(KnownDeadlines, AreOfSlurmAndOfATimeLimit) {
+  EXPECT_EQ(read_known_deadlines(known({}, {}))->first(), nullptr);
+  const auto slurm = read_known_deadlines(known("1700000090", {}));
   EXPECT_EQ(slurm->left(at(4h + 1min)), 90s);
   EXPECT_FALSE(slurm->first()->is_sudden);
-  const auto limit = read_known_ends(known({}, "1h30m"));
+  const auto limit = read_known_deadlines(known({}, "1h30m"));
   EXPECT_EQ(limit->left(at(4h + 1min)), 89min);  // from the beginning of the process
   EXPECT_THAT(limit->first()->why, HasSubstr("1h30m"));
-  EXPECT_EQ(read_known_ends(known("1700000090", "1h"))->left(at(4h + 1min)), 90s);
-  EXPECT_EQ(read_known_ends(known("1600000000", {}))->left(at(4h + 1min)), -100'000'000s);  // long over
+  EXPECT_EQ(read_known_deadlines(known("1700000090", "1h"))->left(at(4h + 1min)), 90s);
+  EXPECT_EQ(read_known_deadlines(known("1600000000", {}))->left(at(4h + 1min)), -100'000'000s);  // long over
 }
 
-TEST(KnownEnds, ATimeLimitCountsFromTheStartOfTheLaunch) {
-  KnownEnds ends = known({}, "1h30m");
+TEST(KnownDeadlines, ATimeLimitCountsFromTheStartOfTheLaunch) {
+  KnownDeadlines ends = known({}, "1h30m");
   ends.time_limit_since = "1699999400.5";
-  const auto limit = read_known_ends(ends);
+  const auto limit = read_known_deadlines(ends);
   ASSERT_TRUE(limit) << limit.error().message();
   EXPECT_EQ(limit->left(at(4h + 1min)), 90min - 599s - 500ms);
   ends.time_limit_since = "1700000100";  // the clock was set back since
-  EXPECT_EQ(read_known_ends(ends)->left(at(4h + 1min)), 90min);
+  EXPECT_EQ(read_known_deadlines(ends)->left(at(4h + 1min)), 90min);
   for (const char* text : {"", "soon", "-1", "1e300", "nan", "1700000090 "}) {
     ends.time_limit_since = text;
-    const auto refused = read_known_ends(ends);
+    const auto refused = read_known_deadlines(ends);
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(), HasSubstr("RATOON_TIME_LIMIT_SINCE"));
   }
-  EXPECT_TRUE(read_known_ends({.time_limit_since = "soon"})) << "without a limit it means nothing";
+  EXPECT_TRUE(read_known_deadlines({.time_limit_since = "soon"})) << "without a limit it means nothing";
 }
 
-TEST(KnownEnds, RefuseNonsenseWithASentence) {
+TEST(KnownDeadlines, RefuseNonsenseWithASentence) {
   for (const char* text : {"", "soon", "-1", "1.5", "99999999999", "1700000090 "}) {
-    const auto refused = read_known_ends(known(text, {}));
+    const auto refused = read_known_deadlines(known(text, {}));
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(), HasSubstr("SLURM_JOB_END_TIME"));
   }
   for (const char* text : {"", "4", "4ep", "0h", "4:00:00", "366d"}) {
-    const auto refused = read_known_ends(known({}, text));
+    const auto refused = read_known_deadlines(known({}, text));
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(), HasSubstr("such as 4h"));
   }

@@ -259,9 +259,9 @@ TEST_P(GcTest, PacksOfWhatWasSetAsideMeanwhileStay) {
     ASSERT_TRUE(late && *late);
   }
   ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
-  std::filesystem::create_directory(run_ / checkpoint::kAside);
+  std::filesystem::create_directory(run_ / checkpoint::kAsideFolder);
   const std::string name = std::filesystem::path(checkpoint::manifest_path(id(1, 20))).filename();
-  std::filesystem::rename(run_ / checkpoint::kManifests / name, run_ / checkpoint::kAside / name);
+  std::filesystem::rename(run_ / checkpoint::kManifests / name, run_ / checkpoint::kAsideFolder / name);
   std::size_t removed = 0;
   ASSERT_TRUE(
       run_gc(*disk_, before, plan_gc(before, {}), [](std::uint64_t) {}, [&](const GcItem&) { ++removed; }));

@@ -53,7 +53,7 @@ class TensorsInPartsTest : public RunFixture, public testing::WithParamInterface
     ASSERT_TRUE(store_.try_commit(which, 1));
     const auto sealed = checkpoint::read_manifest(*disk_, which).value();
     tensors_[step] = sealed.manifest.packs.front().tensors_in_parts.front();
-    known_ = checkpoint::KnownParts(which, std::span(&tensors_[step], 1), kSizes);
+    known_ = checkpoint::CommittedParts(which, std::span(&tensors_[step], 1), kSizes);
     contents_[step] = buffer_;
   }
   std::filesystem::path part_of(std::uint64_t step, std::size_t part) {
@@ -75,7 +75,7 @@ class TensorsInPartsTest : public RunFixture, public testing::WithParamInterface
   }
 
   std::string buffer_;
-  checkpoint::KnownParts known_{{}, {}, kSizes};
+  checkpoint::CommittedParts known_{{}, {}, kSizes};
   std::map<std::uint64_t, checkpoint::TensorInParts> tensors_;
   std::map<std::uint64_t, std::string> contents_;
 };

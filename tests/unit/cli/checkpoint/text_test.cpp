@@ -15,10 +15,10 @@ TEST(Text, SizesAndTimes) {
   EXPECT_EQ(size_text((1 << 20) - 1), "1.0 MiB");
   EXPECT_EQ(size_text(3ULL << 40), "3.0 TiB");
   EXPECT_EQ(size_text(~0ULL), "16.0 EiB");
-  EXPECT_EQ(clock_text(7.9), "0:07");
-  EXPECT_EQ(clock_text(750), "12:30");
-  EXPECT_EQ(clock_text(11'100), "3:05:00");
-  EXPECT_EQ(clock_text(-1), "0:00");
+  EXPECT_EQ(duration_text(7.9), "0:07");
+  EXPECT_EQ(duration_text(750), "12:30");
+  EXPECT_EQ(duration_text(11'100), "3:05:00");
+  EXPECT_EQ(duration_text(-1), "0:00");
 }
 
 TEST(Text, TablesAreAlignedAndMoveNoCursor) {

@@ -77,13 +77,13 @@ TEST(ExplainList, AServerThatIsAwayOrBrokenKeepsItsKind) {
 }
 
 TEST(ExplainWatch, NamesTheOtherVerb) {
-  EXPECT_THAT(explain_watch(query(), Error(ErrorKind::kPermissionDenied, "no")).message(),
+  EXPECT_THAT(explain_watch_failure(query(), Error(ErrorKind::kPermissionDenied, "no")).message(),
               HasSubstr("may not watch trainingjobs.ratoon.dev in namespace 'prod'"));
 }
 
 TEST(ExplainMissing, SaysWhatMayHaveBeenMeant) {
   const auto say = [](const std::vector<std::string>& names) {
-    return explain_missing({.server = "https://s", .name_space = ""}, "digts", names).message();
+    return explain_missing_job({.server = "https://s", .name_space = ""}, "digts", names).message();
   };
   EXPECT_EQ(say({"counter", "digits"}),
             "there is no TrainingJob 'digts' in all namespaces at https://s; did you mean digits?");

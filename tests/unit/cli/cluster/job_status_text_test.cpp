@@ -86,7 +86,7 @@ TEST(JobStatusText, AJobWithoutAStatusIsPending) {
   fresh.erase("status");
   const JobStatusText all = pages("digits", {fresh});
   EXPECT_THAT(all.text(JobStatusFormat::kPicture, kNow, 0, 0), HasSubstr("digits   Pending, attempt 0\n"));
-  EXPECT_FALSE(all.are_over());
+  EXPECT_FALSE(all.are_jobs_over());
 }
 
 TEST(JobStatusText, MembersStandAsTheStatusTells) {

@@ -43,7 +43,7 @@ TEST(RelayedOutputTest, ItIsTheSameBytesAgainHoweverTheyCome) {
       std::string log;
       for (std::size_t at = 0; at < text.size(); at += piece)
         log += lines.add(std::string_view(text).substr(at, piece));
-      log += lines.end() + relay_end(3, lines.bytes());
+      log += lines.end() + make_end_line(3, lines.bytes());
       Streams streams;
       RelayedOutput output(streams.take());
       read_log(log, output);
@@ -59,7 +59,7 @@ TEST(RelayedOutputTest, TheTwoStreamsStayApart) {
   std::string log = output.add("STEP\n12");
   log += errors.add("verify: 4 %\nrat");
   log += output.add("00\n");
-  log += errors.end() + relay_end(1, output.bytes());
+  log += errors.end() + make_end_line(1, output.bytes());
   Streams streams;
   RelayedOutput read(streams.take());
   read_log(log, read);

@@ -78,7 +78,7 @@ TEST(AttemptHistoryTest, SavesAndTheNewestLedger) {
       R"({"kind":"ledger","step":2,"time":"2026-11-22T08:00:09Z","values":{"useful":9}})"
       "\n";
   const AttemptHistory history = read_attempt_history({{1, text}});
-  EXPECT_EQ(history.ledgers.size(), 2u);
+  EXPECT_EQ(history.ledger_rows.size(), 2u);
   ASSERT_EQ(history.saves.size(), 1u);
   EXPECT_EQ(history.saves[0].value, 0.25);
   EXPECT_THAT(history.ledger, ElementsAre(testing::Pair("useful", 9.0)));

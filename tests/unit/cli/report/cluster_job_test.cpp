@@ -68,8 +68,10 @@ TEST(ClusterJobTest, TheStatusAloneTellsTimeLossesAndTheLastFailure) {
   ASSERT_TRUE(report.last_failure);
   EXPECT_EQ(report.last_failure->at, 30);
   EXPECT_THAT(report.last_failure->lines, ElementsAre("no room"));
-  ASSERT_EQ(report.remarks.size(), 1u) << "nothing is known of the values that the trainer reported";
-  EXPECT_THAT(report.remarks[0], HasSubstr("only the last disruption and the last failure in full"));
+  ASSERT_EQ(report.missing_data_notes.size(), 1u)
+      << "nothing is known of the values that the trainer reported";
+  EXPECT_THAT(report.missing_data_notes[0],
+              HasSubstr("only the last disruption and the last failure in full"));
 }
 
 TEST(ClusterJobTest, AFailedJobHasNoUsefulTimeAndSaysWhy) {
@@ -108,7 +110,7 @@ TEST(ClusterJobTest, TheRanksSplitTheUsefulTimeOfTheJob) {
 TEST(ClusterJobTest, ARunThatIsOlderThanItsJobHasTheTimeOfItsRanks) {
   RunFacts facts;
   facts.history.attempts = {1};
-  facts.history.ledgers = {row(-100, 1, 0, 0), row(70, 1, 120, 0)};
+  facts.history.ledger_rows = {row(-100, 1, 0, 0), row(70, 1, 120, 0)};
   facts.history.ledger = {{"useful", 130}, {"restarting", 40}};
   const Report report = make_report(facts_of(job_document(), 70, facts));
   EXPECT_EQ(report.length, 170);

@@ -243,13 +243,13 @@ TEST(TextTest, NumbersAsPeopleReadThem) {
 }
 
 TEST(AxisTest, RoundNumbers) {
-  EXPECT_EQ(round_numbers(0.1, 2.3, 4), (std::vector<double>{1, 2}));
-  EXPECT_EQ(round_numbers(5, 5, 4), (std::vector<double>{5, 5}));
-  EXPECT_EQ(round_numbers(0, 44.38, 2), (std::vector<double>{0, 20, 40})) << "and not 0 and 44.38";
-  EXPECT_EQ(round_counts(1, 8), (std::vector<double>{0, 1})) << "there is no half of a step";
-  EXPECT_EQ(round_counts(400, 8), (std::vector<double>{0, 50, 100, 150, 200, 250, 300, 350, 400}));
-  EXPECT_EQ(round_times(3), (std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5, 3}));
-  EXPECT_EQ(round_times(11 * 3600).size(), 12u);
+  EXPECT_EQ(value_ticks(0.1, 2.3, 4), (std::vector<double>{1, 2}));
+  EXPECT_EQ(value_ticks(5, 5, 4), (std::vector<double>{5, 5}));
+  EXPECT_EQ(value_ticks(0, 44.38, 2), (std::vector<double>{0, 20, 40})) << "and not 0 and 44.38";
+  EXPECT_EQ(count_ticks(1, 8), (std::vector<double>{0, 1})) << "there is no half of a step";
+  EXPECT_EQ(count_ticks(400, 8), (std::vector<double>{0, 50, 100, 150, 200, 250, 300, 350, 400}));
+  EXPECT_EQ(time_ticks(3), (std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5, 3}));
+  EXPECT_EQ(time_ticks(11 * 3600).size(), 12u);
 }
 
 TEST(AxisTest, ACurveOfOneValueAndOneOfTheLargestHaveRoom) {

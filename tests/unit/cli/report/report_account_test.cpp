@@ -13,7 +13,7 @@ TEST(ReportAccountTest, AnAttemptOfWhichOnlyPacksAreLeftIsALossToo) {
   RunFacts facts{.name = "quiet", .folder = "runs/quiet"};
   facts.history.attempts = {1, 3};
   facts.uncommitted = {2};
-  facts.history.ledgers = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 3, 10, 0), row(9, 3, 30, 0)};
+  facts.history.ledger_rows = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 3, 10, 0), row(9, 3, 30, 0)};
   const Report report = make_report(facts);
   EXPECT_EQ(report.attempts, 3u);
   EXPECT_EQ(report.loss_count, 2u);
@@ -135,9 +135,9 @@ TEST(ReportAccountTest, ARunOfOneStepHasNoRate) {
 TEST(ReportAccountTest, ACurveHasItsStepsAsWell) {
   const Report report = make_report(run_with_a_loss());
   ASSERT_EQ(report.curves.size(), 1u);
-  ASSERT_EQ(report.curves[0].by_step.size(), report.curves[0].lines.size());
-  EXPECT_EQ(report.curves[0].by_step.back().points.front().at, 4) << "where the line before it ends";
-  EXPECT_EQ(report.curves[0].by_step.back().points.back().at, 10);
+  ASSERT_EQ(report.curves[0].lines_by_step.size(), report.curves[0].lines.size());
+  EXPECT_EQ(report.curves[0].lines_by_step.back().points.front().at, 4) << "where the line before it ends";
+  EXPECT_EQ(report.curves[0].lines_by_step.back().points.back().at, 10);
 }
 
 }  // namespace

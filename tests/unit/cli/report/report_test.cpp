@@ -159,7 +159,7 @@ TEST(ReportTest, AnEmptyRunIsSaidToBeOne) {
   const Report report = make_report({.name = "empty"});
   EXPECT_EQ(report.length, 0);
   EXPECT_THAT(report.rows, IsEmpty());
-  EXPECT_THAT(report.remarks, Contains(HasSubstr("no events.jsonl")));
+  EXPECT_THAT(report.missing_data_notes, Contains(HasSubstr("no events.jsonl")));
 }
 
 TEST(ReportTest, ARunWithoutEventsHasWorldsFromItsHistory) {
@@ -175,7 +175,7 @@ TEST(ReportTest, ARunWithoutEventsHasWorldsFromItsHistory) {
 TEST(ReportTest, OfATrainerThatReportsNothingTheLedgerTellsOfAttemptsAndLosses) {
   RunFacts facts{.name = "quiet", .folder = "runs/quiet"};
   facts.history.attempts = {1, 2, 3};  // the third has saved nothing yet
-  facts.history.ledgers = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 2, 10, 0), row(9, 2, 30, 0)};
+  facts.history.ledger_rows = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 2, 10, 0), row(9, 2, 30, 0)};
   const Report report = make_report(facts);
   EXPECT_EQ(report.attempts, 3u);
   EXPECT_EQ(report.step, 30u);
@@ -211,7 +211,7 @@ TEST(ReportTest, NumbersThatAreNoneAreCountedAndNotDrawn) {
   facts.history.values["loss"][1].value = std::numeric_limits<double>::quiet_NaN();
   facts.history.values["loss"][2].value = std::numeric_limits<double>::infinity();
   const Report report = make_report(facts);
-  EXPECT_EQ(report.curves[0].numbers_left_out, 2u);
+  EXPECT_EQ(report.curves[0].omitted_value_count, 2u);
   for (const CurveLine& line : report.curves[0].lines)
     for (const CurvePoint& point : line.points) EXPECT_TRUE(std::isfinite(point.value));
 }

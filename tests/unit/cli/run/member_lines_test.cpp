@@ -52,8 +52,8 @@ class MemberLinesTest : public testing::Test {
 };
 
 TEST_F(MemberLinesTest, EachLineHasTheNumberOfItsProcess) {
-  EXPECT_EQ(prefix_of("digits-worker-12-i3"), "[12] ");
-  EXPECT_EQ(prefix_of("my-job-i1-worker-2-i0"), "[2] ");
+  EXPECT_EQ(line_prefix_of("digits-worker-12-i3"), "[12] ");
+  EXPECT_EQ(line_prefix_of("my-job-i1-worker-2-i0"), "[2] ");
   MemberLines all = lines();
   follow(all, {name(0), name(1)});
   EXPECT_THAT(relayed(all), IsEmpty());

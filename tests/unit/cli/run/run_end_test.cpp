@@ -17,7 +17,7 @@ class RunEndTest : public testing::Test {
  protected:
   std::optional<local::RunEnd> end() const {
     return find_run_end(job_, {.at = {4h},
-                               .wall_at = {1'700'000'000s},
+                               .wall_time = {1'700'000'000s},
                                .variable = [this](const char* name) -> std::optional<std::string> {
                                  const auto found = variables_.find(name);
                                  if (found == variables_.end()) return std::nullopt;

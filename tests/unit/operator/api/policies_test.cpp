@@ -236,8 +236,9 @@ TEST(RestartPolicy, IsReadWhole) {
   ASSERT_TRUE(job) << job.error().message();
   const RestartPolicy& policy = job->spec.restart_policy;
   EXPECT_EQ(policy.losses_without_step_max, 4U);
-  EXPECT_TRUE(policy.is_losses_max_given);
-  EXPECT_FALSE(decode_with("restartPolicy", json::object())->spec.restart_policy.is_losses_max_given);
+  EXPECT_TRUE(policy.is_losses_without_step_max_set);
+  EXPECT_FALSE(
+      decode_with("restartPolicy", json::object())->spec.restart_policy.is_losses_without_step_max_set);
   EXPECT_EQ(policy.backoff_seconds, 5U);
   EXPECT_EQ(policy.backoff_max_seconds, 6U);
   ASSERT_EQ(policy.rules.size(), 3U);

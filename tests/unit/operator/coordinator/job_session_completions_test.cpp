@@ -15,7 +15,7 @@ TEST(JobSession, CompletionIsRememberedThroughLaterBeats) {
   JobSession job_session;
   job_session.record_beat(test::beat(process(0), 4, 399, 1, test::checkpoint(4, 380)), at_seconds(1));
   auto last_word = test::completed(process(0), 4, 400);
-  last_word.result[kWeightsResult] = "/data/weights.safetensors";
+  last_word.result[kWeightsKey] = "/data/weights.safetensors";
   job_session.record_completed(last_word, at_seconds(2));
   job_session.record_beat(test::beat(process(0), 4, 400, 2), at_seconds(3));
   EXPECT_TRUE(job_session.processes()[0].is_completed);
@@ -33,7 +33,7 @@ TEST(JobSession, RefusesACompletionThatIsNotWithTheLastCommit) {
   const auto refusal_of = [&](std::uint64_t attempt, std::uint64_t step, const char* digest) {
     auto last_word = test::completed(process(1), 4, step);
     last_word.checkpoint = {.attempt = Attempt(attempt), .step = Step(step), .digest = digest};
-    const auto refusal = job_session.refuse_completion(last_word);
+    const auto refusal = job_session.find_completion_refusal(last_word);
     return refusal ? refusal->message : "";
   };
   EXPECT_EQ(refusal_of(4, 400, "a"), "") << "no process told of anything, as after a change of leader";

@@ -23,9 +23,9 @@ TEST(JobSessionLists, WhoWaitsWithAnOldOneIsToldOnceAndItsNextOneIsNew) {
   EXPECT_EQ(job_session.processes()[0].checkpoints_listed_at, at_seconds(10))
       << "it asks again with the same list";
   EXPECT_FALSE(job_session.take_checkpoint_list_request(process(0)));
-  told.lists_valid_from = at_seconds(10);
+  told.checkpoint_lists_valid_from = at_seconds(10);
   EXPECT_FALSE(job_session.announce(told)) << "that is new enough";
-  told.lists_valid_from = at_seconds(21);
+  told.checkpoint_lists_valid_from = at_seconds(21);
   EXPECT_TRUE(job_session.announce(told)) << "news for one who waits";
   EXPECT_FALSE(job_session.announce(told)) << "but once";
   job_session.record_join(test::join_request(process(0)), at_seconds(22));
@@ -60,14 +60,14 @@ TEST(JobSessionLists, AreAsOldAsTheProcessSaysThatTheyAre) {
   request.inventory_age_seconds = 50;
   job_session.record_join(request, at_seconds(120));
   EXPECT_EQ(job_session.processes()[0].checkpoints_listed_at, at_seconds(70)) << "the same list";
-  told.lists_valid_from = at_seconds(110);
+  told.checkpoint_lists_valid_from = at_seconds(110);
   EXPECT_TRUE(job_session.announce(told));
   EXPECT_TRUE(job_session.take_checkpoint_list_request(process(0)));
   request.inventory_age_seconds = 51;
   job_session.record_join(request, at_seconds(121));
   EXPECT_EQ(job_session.processes()[0].checkpoints_listed_at, at_seconds(70))
       << "it was under way before the request";
-  told.lists_valid_from = at_seconds(121);
+  told.checkpoint_lists_valid_from = at_seconds(121);
   EXPECT_TRUE(job_session.announce(told)) << "and is asked for again";
   EXPECT_TRUE(job_session.take_checkpoint_list_request(process(0)));
   request.inventory_age_seconds = 0.5;

@@ -53,7 +53,7 @@ class JobSessionPeers : public testing::Test {
     beat.unreachable_peers = std::move(unreachable);
     return session_.record_beat(beat, at_seconds(at));
   }
-  std::optional<Timestamp> since() const { return session_.processes().front().unreachable_since; }
+  std::optional<Timestamp> since() const { return session_.processes().front().peers_unreachable_since; }
 
   JobSession session_;
 };
@@ -110,7 +110,7 @@ TEST_F(JobSessionPeers, AWordAboutThemIsNewsAndHasTheTimeOfItsBeginning) {
 }
 
 TEST_F(JobSessionPeers, EachOfThemIsHeardAgainAfterItIsNamed) {
-  const auto added = [this] { return session_.processes().front().peer_added_at; };
+  const auto added = [this] { return session_.processes().front().new_unreachable_peer_at; };
   beat(1, 10, {});
   beat(2, 11, {"uid-1"});
   EXPECT_EQ(added(), at_seconds(11));

@@ -54,7 +54,7 @@ TEST(JobSessionRefuses, OldIncarnationsAndOtherPodsOfTheSameName) {
     ASSERT_EQ(refusal.has_value(), *c.sentence != 0);
     EXPECT_EQ(refusal.value_or(Refusal{.kind = "superseded", .message = ""}),
               (Refusal{.kind = "superseded", .message = c.sentence}));
-    EXPECT_EQ(job_session.refuse_join(c.process), refusal);
+    EXPECT_EQ(job_session.find_join_refusal(c.process), refusal);
   }
 }
 
@@ -74,7 +74,7 @@ TEST(JobSessionRefuses, LocalRanksThatTheJobDoesNotHave) {
                      .message = "local ranks of digits-worker-0-i0 must be below 2 (processesPerNode), but "
                                 "a process with local rank 2 called: start as many processes as the job "
                                 "says, or raise processesPerNode"}));
-  EXPECT_EQ(job_session.refuse_join(process(0, 0, 2)), refusal);
+  EXPECT_EQ(job_session.find_join_refusal(process(0, 0, 2)), refusal);
   EXPECT_TRUE(job_session.refuse(process(0, 1, 65'536)).has_value()) << "nor has an incarnation to come";
 
   job_session.record_join(test::join_request(process(0, 0, 1)), at_seconds(1));
@@ -95,7 +95,7 @@ TEST(JobSessionRefuses, ToLetAnybodyWaitOnceTheJobIsOver) {
   JobSession job_session;
   job_session.announce({.attempt = Attempt(3), .stop = true, .reason = "completed at step 400"});
   EXPECT_FALSE(job_session.refuse(process(0)).has_value()) << "what it still has to say is heard";
-  EXPECT_EQ(job_session.refuse_join(process(0)),
+  EXPECT_EQ(job_session.find_join_refusal(process(0)),
             (Refusal{.kind = "finished", .message = "the job is over: completed at step 400"}));
 }
 
@@ -132,7 +132,7 @@ TEST(JobSessionRefuses, StartsAfterWhichAnotherOneJoined) {
               (Refusal{.kind = "superseded",
                        .message = "process 0 of digits-worker-0-i0 was started again, and this earlier start "
                                   "of it may no longer take part"}));
-    EXPECT_EQ(job_session.refuse_join(older), job_session.refuse(older));
+    EXPECT_EQ(job_session.find_join_refusal(older), job_session.refuse(older));
     EXPECT_EQ(job_session.refuse(newer), std::nullopt);
     EXPECT_EQ(job_session.refuse(process(0, 0, 1)), std::nullopt) << "another process of the same pod";
     EXPECT_TRUE(job_session.processes()[0].join_request.has_value());

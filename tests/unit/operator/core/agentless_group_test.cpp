@@ -223,7 +223,8 @@ TEST(Group, ThePauseOfOneIsThePauseOfAll) {
   seen.job.spec.restart_policy.backoff_seconds = 7;
   seen.pods[2] = test::ended_pod(2, 1);
   const auto decision = decide(seen);
-  for (const auto& member : decision.status.members) EXPECT_EQ(member.not_before, wall(17)) << member.index;
+  for (const auto& member : decision.status.members)
+    EXPECT_EQ(member.next_pod_not_before, wall(17)) << member.index;
   EXPECT_TRUE(only<CreatePod>(decision).empty());
 }
 

@@ -39,10 +39,10 @@ TEST(PauseAfter, DoublesUpToTheLongest) {
   const api::RestartPolicy policy{.backoff_seconds = 2, .backoff_max_seconds = 30};
   const int expected[] = {0, 2, 4, 8, 16, 30, 30};
   for (std::uint32_t crashes = 0; crashes < 7; ++crashes)
-    EXPECT_EQ(pause_after(policy, crashes), seconds(expected[crashes])) << crashes;
-  EXPECT_EQ(pause_after(policy, 0xffffffffU), seconds(30));
-  EXPECT_EQ(pause_after({.backoff_seconds = 3600, .backoff_max_seconds = 3600}, 40), seconds(3600));
-  EXPECT_EQ(pause_after({.backoff_seconds = 0, .backoff_max_seconds = 30}, 5), seconds(0));
+    EXPECT_EQ(pause_after_crashes(policy, crashes), seconds(expected[crashes])) << crashes;
+  EXPECT_EQ(pause_after_crashes(policy, 0xffffffffU), seconds(30));
+  EXPECT_EQ(pause_after_crashes({.backoff_seconds = 3600, .backoff_max_seconds = 3600}, 40), seconds(3600));
+  EXPECT_EQ(pause_after_crashes({.backoff_seconds = 0, .backoff_max_seconds = 30}, 5), seconds(0));
 }
 
 // A leader whose clock was a day ahead has stored the end of the pause.
@@ -50,17 +50,18 @@ TEST(Backoff, APauseIsNotLongerThanTheLongestAlthoughTheClockWentBack) {
   auto seen = crashed();
   seen.job.spec.restart_policy.backoff_max_seconds = 30;
   auto& members = seen.job.status.members;
-  members[0].not_before = WallTime{seconds(100 + 24 * 3600)};
-  members[1].not_before = WallTime{seconds(110)};
+  members[0].next_pod_not_before = WallTime{seconds(100 + 24 * 3600)};
+  members[1].next_pod_not_before = WallTime{seconds(110)};
   EXPECT_EQ(end_pauses(seen, members), WallTime{seconds(110)});
-  EXPECT_EQ(members[0].not_before, WallTime{seconds(130)}) << "and it does not move on with the clock";
-  EXPECT_EQ(members[1].not_before, WallTime{seconds(110)});
+  EXPECT_EQ(members[0].next_pod_not_before, WallTime{seconds(130)})
+      << "and it does not move on with the clock";
+  EXPECT_EQ(members[1].next_pod_not_before, WallTime{seconds(110)});
 }
 
 TEST(Backoff, AMemberThatFailedIsMadeAfterAPause) {
   auto decision = decide(crashed());
   EXPECT_EQ(made(decision), Names());
-  EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(102)});
+  EXPECT_EQ(decision.status.members[1].next_pod_not_before, WallTime{seconds(102)});
   EXPECT_NE(decision.status.message.find(
                 "digits-worker-1-i1 is created again after a pause, at 1970-01-01T00:01:42"),
             std::string::npos)
@@ -76,15 +77,15 @@ TEST(Backoff, AMemberThatFailedIsMadeAfterAPause) {
   later.wall_now = {seconds(102)};
   decision = decide(later);
   EXPECT_EQ(made(decision), Names({"digits-worker-1-i1"}));
-  EXPECT_EQ(decision.status.members[1].not_before, std::nullopt);
+  EXPECT_EQ(decision.status.members[1].next_pod_not_before, std::nullopt);
 }
 
 TEST(Backoff, GrowsUntilAStepIsMade) {
-  EXPECT_EQ(decide(crashed(2)).status.members[1].not_before, WallTime{seconds(108)});
+  EXPECT_EQ(decide(crashed(2)).status.members[1].next_pod_not_before, WallTime{seconds(108)});
   EXPECT_EQ(decide(crashed(2)).status.restarts.consecutive_crashes, 3U);
   auto stepped = crashed(2);
   stepped.processes[0].beat = test::beat(process(0), 1, 5);
-  EXPECT_EQ(decide(stepped).status.members[1].not_before, WallTime{seconds(102)});
+  EXPECT_EQ(decide(stepped).status.members[1].next_pod_not_before, WallTime{seconds(102)});
   EXPECT_EQ(decide(stepped).status.restarts.consecutive_crashes, 1U);
 }
 
@@ -124,7 +125,7 @@ TEST(Backoff, AnOutageOfTheStorageIsNoFailureOfTheMembersAndIsWaitedFor) {
     EXPECT_EQ(made(decision), Names());
     EXPECT_EQ(decision.status.restarts.application, 0U);
     EXPECT_EQ(decision.status.restarts.disruption, kMembers);
-    EXPECT_EQ(decision.status.members[7].not_before, WallTime{seconds(100 + expected[before])});
+    EXPECT_EQ(decision.status.members[7].next_pod_not_before, WallTime{seconds(100 + expected[before])});
   }
 }
 
@@ -151,7 +152,7 @@ TEST(Backoff, AnOutageOfTheStorageEndsNoJobThatSetNoLimit) {
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering);
   EXPECT_EQ(decision.status.restarts.losses_without_step, seen.job.status.restarts.losses_without_step);
-  EXPECT_EQ(decision.status.members[1].not_before,
+  EXPECT_EQ(decision.status.members[1].next_pod_not_before,
             WallTime{seconds(100 + seen.job.spec.restart_policy.backoff_max_seconds)});
   EXPECT_NE(decision.status.message.find("exit code 84 (storage failed)"), std::string::npos)
       << decision.status.message;
@@ -172,18 +173,18 @@ TEST(Backoff, MembersThatCannotReachTheOperatorEndNoJobThatSetNoLimit) {
   auto decision = decide(seen);
   EXPECT_FALSE(api::is_over(decision.status.phase)) << decision.status.message;
   EXPECT_EQ(decision.status.restarts.losses_without_step, 10U);
-  EXPECT_EQ(decision.status.members[0].not_before,
+  EXPECT_EQ(decision.status.members[0].next_pod_not_before,
             WallTime{seconds(100 + seen.job.spec.restart_policy.backoff_max_seconds)});
   EXPECT_NE(decision.status.message.find("no process of its job did"), std::string::npos)
       << decision.status.message;
-  seen.job.spec.restart_policy.is_losses_max_given = true;
+  seen.job.spec.restart_policy.is_losses_without_step_max_set = true;
   decision = decide(seen);
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed) << decision.status.message;
 }
 
 TEST(Backoff, AnOutageOfTheStorageThatLastsEndsAJobThatSetALimit) {
   auto seen = without_storage(2, 10);
-  seen.job.spec.restart_policy.is_losses_max_given = true;
+  seen.job.spec.restart_policy.is_losses_without_step_max_set = true;
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
   EXPECT_EQ(decision.status.message,
@@ -196,7 +197,7 @@ TEST(Backoff, ASuccessorThatIsThereTakesOver) {
   seen.job.status.members[1].successor = 1;
   seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
   seen.pods.push_back(test::pod(1, 1));
-  EXPECT_EQ(decide(seen).status.members[1].not_before, std::nullopt);
+  EXPECT_EQ(decide(seen).status.members[1].next_pod_not_before, std::nullopt);
 }
 
 // Both train, and a successor of the second one failed; the first successor, or a later one.
@@ -217,7 +218,7 @@ TEST(Backoff, ASuccessorThatFailsIsMadeAnewAfterAPauseThatGrows) {
     const auto decision = decide(a_successor_failed(1, number));
     EXPECT_EQ(made(decision), Names());
     EXPECT_EQ(decision.status.members[1].successor, number + 1);
-    EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100 + pause)})
+    EXPECT_EQ(decision.status.members[1].next_pod_not_before, WallTime{seconds(100 + pause)})
         << "though the job steps";
   }
   auto later = a_successor_failed(1);
@@ -252,7 +253,7 @@ TEST(Backoff, ASpareCannotFailAJobThatTrains) {
   EXPECT_EQ(decision.status.restarts.losses_without_step, 0U);
   EXPECT_EQ(made(decision), Names());
   const seconds pause(seen.job.spec.restart_policy.backoff_max_seconds);
-  EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100) + pause})
+  EXPECT_EQ(decision.status.members[1].next_pod_not_before, WallTime{seconds(100) + pause})
       << "the job does not wait for it";
 }
 
@@ -279,7 +280,7 @@ TEST(Backoff, APodThatAKubeletDoesNotStartIsMadeAgainAfterAPauseThatGrowsAndFail
   for (std::uint32_t before = 0; before < 4; ++before) {
     const auto decision = decide(rejected(before));
     EXPECT_EQ(made(decision), Names());
-    EXPECT_EQ(decision.status.members[0].not_before, WallTime{seconds(100 + expected[before])});
+    EXPECT_EQ(decision.status.members[0].next_pod_not_before, WallTime{seconds(100 + expected[before])});
   }
   const auto decision = decide(rejected(40));
   EXPECT_FALSE(api::is_over(decision.status.phase)) << "no program failed";
@@ -302,7 +303,7 @@ TEST(Backoff, TheKubeletsWordsAreToldUntilThePauseIsOver) {
   seen.wall_now = {seconds(102)};
   decision = decide(seen);
   EXPECT_EQ(made(decision), Names({"digits-worker-0-i1"}));
-  EXPECT_EQ(decision.status.rejection, "");
+  EXPECT_EQ(decision.status.kubelet_rejection, "");
 }
 
 // Seed 1851 of the laws: a job that is suspended makes all its members anew, and none of them waits.
@@ -310,12 +311,12 @@ TEST(Backoff, TheKubeletsWordsGoWithTheMemberThatWaited) {
   auto seen = test::running(test::job(2));
   seen.job.status.is_world_formed = false;
   seen.world.clear();
-  seen.job.status.members[1].not_before = WallTime{seconds(1000)};
-  seen.job.status.rejection = "n1: " + std::string(kRejection);
+  seen.job.status.members[1].next_pod_not_before = WallTime{seconds(1000)};
+  seen.job.status.kubelet_rejection = "n1: " + std::string(kRejection);
   seen.job.spec.is_suspended = true;
   const auto decision = decide(seen);
-  EXPECT_FALSE(decision.status.members[1].not_before);
-  EXPECT_EQ(decision.status.rejection, "");
+  EXPECT_FALSE(decision.status.members[1].next_pod_not_before);
+  EXPECT_EQ(decision.status.kubelet_rejection, "");
 }
 
 TEST(Backoff, ASuccessorThatAKubeletDoesNotStartIsMadeAnewAfterAPauseThatGrows) {
@@ -327,7 +328,7 @@ TEST(Backoff, ASuccessorThatAKubeletDoesNotStartIsMadeAnewAfterAPauseThatGrows) 
     pod.kubelet_rejection = kRejection;
     const auto decision = decide(seen);
     EXPECT_EQ(made(decision), Names());
-    EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100 + pause)});
+    EXPECT_EQ(decision.status.members[1].next_pod_not_before, WallTime{seconds(100 + pause)});
   }
 }
 

@@ -100,7 +100,7 @@ TEST(Classify, AnEndThatTheRuntimeDoesNotKnowIsADisruption) {
 // It is not one of our programs: its codes mean nothing, and its end would recur.
 TEST(Classify, AnInitContainerThatFailsIsAFailure) {
   api::Pod pod = test::ended_pod(0, 1);
-  pod.failed_init = "fetch";
+  pod.failed_init_container = "fetch";
   for (const int code : {1, 80, 81, 82, 83, 84, 85, 86}) {
     pod.exit_code = code;
     EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication) << code;

@@ -47,16 +47,16 @@ TEST(Conditions, AppearWhenTheyFirstHold) {
 TEST(Conditions, TheSelectorIsOfThePodsThatAreCountedAndIsWrittenWithOtherNews) {
   auto seen = trains();
   seen.job.meta.uid = "u";
-  EXPECT_EQ(decided(seen).selector, "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)");
+  EXPECT_EQ(decided(seen).pod_selector, "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)");
 
   seen.job.status = decided(seen);
-  seen.job.status.selector.clear();  // an operator wrote it that knew of none
+  seen.job.status.pod_selector.clear();  // an operator wrote it that knew of none
   EXPECT_EQ(decided(seen), seen.job.status) << "no write for its sake alone";
   seen.job.meta.generation = 4;
-  EXPECT_EQ(decided(seen).selector, "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)");
+  EXPECT_EQ(decided(seen).pod_selector, "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)");
 
   seen.job.spec.roles[0].replicas = 2;
-  EXPECT_EQ(decided(seen).selector, "") << "numNodes sizes nobody";
+  EXPECT_EQ(decided(seen).pod_selector, "") << "numNodes sizes nobody";
 }
 
 TEST(Conditions, KeepTheirTimeWhileTheirTruthStays) {

@@ -76,7 +76,7 @@ TEST(StartDeadline, WhereNoProcessOfTheJobIsHeardNoProgramFailed) {
   EXPECT_EQ(decision.status.restarts.application, 0U);
   EXPECT_EQ(decision.status.restarts.disruption, 2U);
   EXPECT_EQ(decision.status.restarts.losses_without_step, 0U) << "the job set no limit";
-  seen.job.spec.restart_policy.is_losses_max_given = true;
+  seen.job.spec.restart_policy.is_losses_without_step_max_set = true;
   EXPECT_EQ(decide(seen).status.restarts.losses_without_step, 2U) << "it is bounded";
   seen.processes = {test::heard(process(0))};
   seen.processes[0].last_heard = test::at_seconds(-60);
@@ -265,7 +265,7 @@ TEST(ProgressDeadline, NoWorldHasStalledByTheWallsClockAlone) {
 
 TEST(ProgressDeadline, IsNotForAWorldThatHasNoStepLeftToMake) {
   auto seen = no_step(ProcessPhase::kSave, ProcessPhase::kSave);
-  seen.processes[0].beat->outlook = Outlook{.position = 6, .total = 7, .unit = "step", .loss = {}};
+  seen.processes[0].beat->outlook = ProgressEstimate{.position = 6, .total = 7, .unit = "step", .loss = {}};
   EXPECT_EQ(incarnation(decide(seen), 1), 1U);
   seen.processes[0].beat->outlook->position = 7;
   EXPECT_EQ(incarnation(decide(seen), 1), 0U) << "rank 0 copies what it saved last";

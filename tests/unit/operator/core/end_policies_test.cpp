@@ -148,7 +148,7 @@ TEST(FailurePolicy, FailuresOfOtherRolesUseUpNothing) {
   EXPECT_EQ(decision.status.phase, JobPhase::kRecovering);
   EXPECT_EQ(decision.status.restarts.application, 1U);
   EXPECT_EQ(decision.status.restarts.ignored, 1U);
-  EXPECT_TRUE(decision.status.members[2].not_before) << "made anew after a pause";
+  EXPECT_TRUE(decision.status.members[2].next_pod_not_before) << "made anew after a pause";
 }
 
 TEST(FailurePolicy, WhatWouldFailTheJobAtOnceIsAFailureLikeOthers) {
@@ -158,7 +158,7 @@ TEST(FailurePolicy, WhatWouldFailTheJobAtOnceIsAFailureLikeOthers) {
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kFailed);
   seen.job.spec.failure_policy.roles = {"worker"};
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRecovering);
-  EXPECT_TRUE(decide(seen).status.members[2].not_before);
+  EXPECT_TRUE(decide(seen).status.members[2].next_pod_not_before);
 }
 
 TEST(FailurePolicy, RolesThatDecideFailAsEver) {

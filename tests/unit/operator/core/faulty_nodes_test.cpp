@@ -88,7 +88,7 @@ TEST(SickNodesInADecision, TheNextPodRatherGoesElsewhere) {
   ASSERT_EQ(decision.status.failed_nodes.size(), 1U);
   EXPECT_EQ(decision.status.failed_nodes[0].failures, 2U);
   seen.job.status = decision.status;
-  seen.job.status.members[0].not_before.reset();
+  seen.job.status.members[0].next_pod_not_before.reset();
   const auto made = test::only<CreatePod>(reconcile(seen, test::at_seconds(1)));
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].faulty_nodes, Names({"node-1"}));
@@ -106,7 +106,7 @@ TEST(SickNodesInADecision, ANodeWhoseKubeletRefusesTwiceIsLeftToOthers) {
   ASSERT_EQ(decision.status.failed_nodes.size(), 1U);
   EXPECT_EQ(decision.status.failed_nodes[0].failures, 2U);
   seen.job.status = decision.status;
-  seen.job.status.members[0].not_before.reset();
+  seen.job.status.members[0].next_pod_not_before.reset();
   const auto made = test::only<CreatePod>(reconcile(seen, test::at_seconds(1)));
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].faulty_nodes, Names({"node-1"}));

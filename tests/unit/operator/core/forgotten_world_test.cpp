@@ -11,7 +11,7 @@ using test::at_seconds;
 
 std::vector<std::uint32_t> lost_now(const Observation& seen) {
   std::vector<std::uint32_t> indices;
-  for (const auto& member : find_silent(seen, at_seconds(100)).lost) indices.push_back(member.index);
+  for (const auto& member : find_silent_members(seen, at_seconds(100)).lost) indices.push_back(member.index);
   return indices;
 }
 using Members = std::vector<std::uint32_t>;
@@ -26,7 +26,8 @@ TEST(FindSilent, AProcessThatAsksToJoinIsStillStartingInAForgottenWorld) {
   EXPECT_EQ(lost_now(seen), Members({1})) << "it does not ask to join, so it is in the world";
   seen.processes[1] = test::waiting(test::process(1), 0, {}, 96);
   EXPECT_EQ(lost_now(seen), Members());
-  EXPECT_EQ(find_silent(seen, at_seconds(100)).quiet_processes.size(), 1U) << "and no world forms with it";
+  EXPECT_EQ(find_silent_members(seen, at_seconds(100)).quiet_processes.size(), 1U)
+      << "and no world forms with it";
   seen.processes[1].has_been_in_world = true;
   EXPECT_EQ(lost_now(seen), Members({1})) << "it was in a world before";
 }

@@ -74,7 +74,7 @@ TEST_F(HangTest, IsCountedTellsWhyAndReplacesAtOnce) {
   EXPECT_EQ(decision.status.restarts.hung, 1U);
   EXPECT_EQ(decision.status.restarts.application, 0U);
   EXPECT_EQ(decision.status.restarts.disruption, 0U);
-  EXPECT_FALSE(decision.status.members[1].not_before);
+  EXPECT_FALSE(decision.status.members[1].next_pod_not_before);
   ASSERT_TRUE(decision.status.last_failure);
   EXPECT_EQ(decision.status.last_failure->reason, "hung: 31.0 s in data at step 7, 30.0 s are allowed");
   EXPECT_TRUE(decision.announcement.is_hung);

@@ -85,7 +85,7 @@ TEST(Launched, TheNextWorldFormsWithoutListsOfCheckpoints) {
   const auto decision = decide(seen);
   EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.announcement.world.size(), kMembers);
-  EXPECT_FALSE(decision.announcement.lists_valid_from);
+  EXPECT_FALSE(decision.announcement.checkpoint_lists_valid_from);
 }
 
 // The job had the agent before it was suspended and edited. Launchers never list its checkpoint.
@@ -215,7 +215,7 @@ std::vector<DeletePod> deletions_after_hand_over(Observation& seen) {
   const auto decision = decide(seen);
   EXPECT_EQ(incarnations(decision), (std::vector<std::uint32_t>{0, 1, 0}));
   test::store(decision, "node-9", seen);
-  seen.pods_with_grace = uids_with_grace(decision.actions);
+  seen.pod_uids_with_grace = uids_deleted_with_grace(decision.actions);
   // The coordinator forgets the processes of a replaced member when it announces the decision.
   std::erase_if(seen.processes,
                 [](const auto& known) { return known.identity.member_uid == test::uid_of(1); });

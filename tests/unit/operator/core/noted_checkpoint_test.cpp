@@ -100,7 +100,8 @@ TEST(NotedCheckpoint, AMemberThatFellSilentIsAskedBeforeItCountsAsLost) {
                                  "world forms when 1 more process can be asked for it"));
   seen.processes[0].checkpoints_listed_at = test::at_seconds(50);
   const auto later = reconcile(seen, test::at_seconds(60));
-  EXPECT_EQ(later.announcement.lists_valid_from, test::at_seconds(60)) << "the checkpoint may be restored";
+  EXPECT_EQ(later.announcement.checkpoint_lists_valid_from, test::at_seconds(60))
+      << "the checkpoint may be restored";
   EXPECT_EQ(later.status.message, decision.status.message);
   seen.processes[0].checkpoints_listed_at = test::at_seconds(60);
   seen.processes[1].last_heard = test::at_seconds(60);
@@ -181,8 +182,8 @@ TEST(NotedCheckpoint, WhoWasDoneWithOneThatIsLostBeginsAnew) {
   seen.processes[0].join_request->inventory[1].is_complete = false;
   decision = reconcile(seen, test::at_seconds(1));
   EXPECT_TRUE(decision.status.members[1].is_completed) << "it is not known when: the list may be older";
-  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1));
-  seen.lists_valid_from = decision.announcement.lists_valid_from;
+  EXPECT_EQ(decision.announcement.checkpoint_lists_valid_from, test::at_seconds(1));
+  seen.checkpoint_lists_valid_from = decision.announcement.checkpoint_lists_valid_from;
   seen.processes[0].checkpoints_listed_at = test::at_seconds(1.1);
   decision = reconcile(seen, test::at_seconds(1.5));
   EXPECT_EQ(decision.announcement.world.size(), 0U) << "of a job of two one alone would train";
@@ -226,7 +227,7 @@ TEST(NotedCheckpoint, ListsFromBeforeACompletionAreReadAgainBeforeItIsRevoked) {
   auto seen = completed_in_part();
   seen.processes[2].completed_at = test::at_seconds(0.7);
   auto decision = reconcile(seen, test::at_seconds(1));
-  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.checkpoint_lists_valid_from, test::at_seconds(1));
   EXPECT_EQ(decision.status.members[1].incarnation, 0U);
   EXPECT_EQ(decision.status.members[1].done, 1U);
   test::store(decision, "node-1", seen);
@@ -243,11 +244,11 @@ TEST(NotedCheckpoint, ACompletionThatOnlyTheStatusKnowsIsNotRevokedWithoutNewLis
   seen.processes.erase(seen.processes.begin() + 2);
   seen.job.status.step = Step(20);
   auto decision = reconcile(seen, test::at_seconds(1));
-  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.checkpoint_lists_valid_from, test::at_seconds(1));
   EXPECT_EQ(decision.status.members[1].done, 1U);
   test::store(decision, "node-1", seen);
   decision = reconcile(seen, test::at_seconds(1.5));
-  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1))
+  EXPECT_EQ(decision.announcement.checkpoint_lists_valid_from, test::at_seconds(1))
       << "a list that is being read is enough";
   EXPECT_EQ(decision.status.members[1].done, 1U);
   test::store(decision, "node-1", seen);
@@ -259,11 +260,12 @@ TEST(NotedCheckpoint, ACompletionThatOnlyTheStatusKnowsIsNotRevokedWithoutNewLis
 
 TEST(NotedCheckpoint, ACompletionThatIsNewMovesTheTimeFromWhichListsAreAskedFor) {
   auto seen = completed_in_part();
-  seen.lists_valid_from = test::at_seconds(0.2);
+  seen.checkpoint_lists_valid_from = test::at_seconds(0.2);
   seen.processes[2].completed_at = test::at_seconds(0.1);
   seen.processes[0].checkpoints_listed_at = test::at_seconds(0);
   for (auto& one : seen.processes) one.checkpoints_listed_at = test::at_seconds(0);
-  EXPECT_EQ(reconcile(seen, test::at_seconds(1)).announcement.lists_valid_from, test::at_seconds(1));
+  EXPECT_EQ(reconcile(seen, test::at_seconds(1)).announcement.checkpoint_lists_valid_from,
+            test::at_seconds(1));
 }
 
 // A world that was cut off has committed since then, and then it was lost.
@@ -275,7 +277,7 @@ TEST(NotedCheckpoint, WhoWaitsWithAnOldListLooksAgainBeforeAWorldIsFormed) {
   EXPECT_EQ(reconcile(seen, test::at_seconds(102)).announcement.world.size(), 2U);
   auto decision = reconcile(seen, test::at_seconds(102.1));
   EXPECT_EQ(decision.announcement.world.size(), 0U);
-  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(102.1));
+  EXPECT_EQ(decision.announcement.checkpoint_lists_valid_from, test::at_seconds(102.1));
   seen.processes[0].checkpoints_listed_at = test::at_seconds(102.2);
   EXPECT_EQ(reconcile(seen, test::at_seconds(102.2)).announcement.world.size(), 2U) << "one list is enough";
 }
@@ -287,13 +289,13 @@ TEST(NotedCheckpoint, AListThatTakesLongToReadIsNewIfItWasAskedFor) {
   for (const double at : {100.0, 102.0, 104.0}) {
     for (auto& one : seen.processes) one.last_heard = test::at_seconds(at);
     const auto decision = reconcile(seen, test::at_seconds(at));
-    EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(100)) << at;
+    EXPECT_EQ(decision.announcement.checkpoint_lists_valid_from, test::at_seconds(100)) << at;
     test::store(decision, "node-1", seen);
   }
   for (auto& one : seen.processes) one.last_heard = test::at_seconds(105.2);
   seen.processes[0].checkpoints_listed_at = test::at_seconds(100.1);
   EXPECT_EQ(reconcile(seen, test::at_seconds(105.2)).announcement.world.size(), 2U);
-  seen.lists_valid_from.reset();
+  seen.checkpoint_lists_valid_from.reset();
   EXPECT_EQ(reconcile(seen, test::at_seconds(105.2)).announcement.world.size(), 0U) << "it is of before";
 }
 
@@ -310,7 +312,7 @@ TEST(NotedCheckpoint, AListOfAStrangerMakesNoOtherListNew) {
   seen.processes.push_back(std::move(stranger));
   const auto decision = reconcile(seen, test::at_seconds(100));
   EXPECT_EQ(decision.announcement.world.size(), 0U);
-  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(100));
+  EXPECT_EQ(decision.announcement.checkpoint_lists_valid_from, test::at_seconds(100));
 }
 
 TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {

@@ -93,21 +93,21 @@ TEST(NoticeRules, TheFirstRuleGivesTheNameAndAnyRuleTheNearestEnd) {
   EXPECT_EQ(found, (NodeNotice{.rule = "first", .sign = "it is cordoned", .ends_at = wall(1010)}));
 }
 
-NoticeRule scheduled(std::optional<Duration> leaves, TimeInValue format = TimeInValue::kUnixSeconds) {
+NoticeRule scheduled(std::optional<Duration> leaves, ValueTimeFormat format = ValueTimeFormat::kUnixSeconds) {
   return {.name = "r",
           .sign = NoticeSource::kLabel,
           .key = "at",
           .node_end_after = leaves,
-          .time_in_value = format,
+          .value_time_format = format,
           .notice_lead_time = seconds(100)};
 }
 
 TEST(NoticeRules, ATimeInTheValueBeginsTheNoticeAheadOfIt) {
   const auto node_at = [](const char* at) { return api::Node{.name = "n", .labels = {{"at", at}}}; };
   EXPECT_FALSE(find(node_at("1101"), {scheduled({})}));
-  EXPECT_EQ(next_notice(node_at("1101"), {scheduled({})}, kNow), wall(1001));
+  EXPECT_EQ(next_notice_time(node_at("1101"), {scheduled({})}, kNow), wall(1001));
   EXPECT_EQ(find(node_at("1100"), {scheduled({})}), notice("label at=1100"));
-  EXPECT_EQ(next_notice(node_at("1100"), {scheduled({})}, kNow), std::nullopt);
+  EXPECT_EQ(next_notice_time(node_at("1100"), {scheduled({})}, kNow), std::nullopt);
   EXPECT_EQ(find(node_at("900"), {scheduled({})}), notice("label at=900")) << "it lasts while the label does";
   EXPECT_EQ(find(node_at("1100"), {scheduled(seconds(0))}), notice("label at=1100", wall(1100)));
   EXPECT_EQ(find(node_at("1001"), {scheduled(seconds(30))}), notice("label at=1001", wall(1031)));
@@ -115,11 +115,11 @@ TEST(NoticeRules, ATimeInTheValueBeginsTheNoticeAheadOfIt) {
   for (const char* text : {"", "soon", "-5", "1100.5", "1100 ", "8000000001", "99999999999999999999"})
     EXPECT_FALSE(find(node_at(text), {scheduled({})})) << text;
   EXPECT_FALSE(find(node_at("8000000000"), {scheduled({})})) << "in the year 2223";
-  EXPECT_EQ(find(node_at("1970-01-01T00:18:00Z"), {scheduled(seconds(0), TimeInValue::kRfc3339)}),
+  EXPECT_EQ(find(node_at("1970-01-01T00:18:00Z"), {scheduled(seconds(0), ValueTimeFormat::kRfc3339)}),
             notice("label at=1970-01-01T00:18:00Z", wall(1080)));
   for (const char* text : {"1970-01-01T02:18:00+02:00", "1970-01-01T00:18:00.123456Z"})
-    EXPECT_TRUE(find(node_at(text), {scheduled(seconds(0), TimeInValue::kRfc3339)})) << text;
-  EXPECT_FALSE(find(node_at("1080"), {scheduled(seconds(0), TimeInValue::kRfc3339)}));
+    EXPECT_TRUE(find(node_at(text), {scheduled(seconds(0), ValueTimeFormat::kRfc3339)})) << text;
+  EXPECT_FALSE(find(node_at("1080"), {scheduled(seconds(0), ValueTimeFormat::kRfc3339)}));
 }
 
 TEST(NoticeRules, NameTheFactsOfNodesThatTheyRead) {

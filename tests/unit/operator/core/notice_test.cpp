@@ -55,7 +55,7 @@ TEST(FindNotice, KnowsTheRulesOfTheOperatorAndTheTaintsOfTheJob) {
 TEST(FindNodeEnd, IsTheNearerOneOfTheNodesOwnEndAndThatOfItsNotices) {
   const auto end_of = [](api::Node node) {
     const auto seen = with_node(std::move(node));
-    return find_node_end(seen, seen.nodes[0]);
+    return find_node_end_time(seen, seen.nodes[0]);
   };
   EXPECT_EQ(end_of(node_with("aws-node-termination-handler/spot-itn")), wall(1120));
   EXPECT_EQ(end_of({.name = "n", .ends_at = wall(1007)}), wall(1007));
@@ -297,7 +297,7 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
   seen.processes[0].beat = test::beat(process(0), 1, 41, 9, test::checkpoint(1, 40));
   seen.processes.push_back(test::waiting(process(0, 1)));
   const auto ended = reconcile(seen, test::at_seconds(1));
-  EXPECT_TRUE(ended.announcement.lists_valid_from)
+  EXPECT_TRUE(ended.announcement.checkpoint_lists_valid_from)
       << "it looks again first: more may have been committed since";
   seen.job.status = ended.status;
   seen.wall_now = wall(1);

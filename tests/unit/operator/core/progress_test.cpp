@@ -38,7 +38,7 @@ TEST(NoteProgress, NeverGoesBackWithinAnAttempt) {
   EXPECT_EQ(after(status, {beat(process(0), 1, 12, 1, checkpoint(1, 10))}), status);
 }
 
-Heartbeat with_outlook(std::uint64_t attempt, const Outlook& outlook) {
+Heartbeat with_outlook(std::uint64_t attempt, const ProgressEstimate& outlook) {
   Heartbeat told = beat(process(0), attempt, 12, 1, std::nullopt);
   told.outlook = outlook;
   return told;
@@ -59,10 +59,10 @@ TEST(NoteProgress, KeepsOfAnOutlookWhatComesBackAsItWasWritten) {
   auto status =
       after(test::job().status,
             {with_outlook(1, {.position = 12, .total = 0, .unit = "step", .loss = 0.693147180559945})});
-  EXPECT_EQ(status.outlook, (Outlook{.position = 0, .total = 0, .unit = "", .loss = 0.693147}))
+  EXPECT_EQ(status.outlook, (ProgressEstimate{.position = 0, .total = 0, .unit = "", .loss = 0.693147}))
       << "of what has no end nobody asks how far it is";
   status = after(status, {with_outlook(1, {.position = 12, .total = 90, .unit = "step", .loss = NAN})});
-  EXPECT_EQ(status.outlook, (Outlook{.position = 12, .total = 90, .unit = "step", .loss = {}}));
+  EXPECT_EQ(status.outlook, (ProgressEstimate{.position = 12, .total = 90, .unit = "step", .loss = {}}));
   for (const double loss : {1e300, -1e-300, 1.79769313486231570e308, 4.9e-324, 123456789.0, 0.0}) {
     status = after(status, {with_outlook(1, {.position = 0, .total = 0, .unit = "step", .loss = loss})});
     const auto text = api::encode_status(status)["progress"]["loss"].dump();

@@ -127,7 +127,7 @@ TEST_F(ReleaseNodes, APauseEndsWhenItsTimeIsOverAndThePodsAreGone) {
   EXPECT_FALSE(is_released(status()));
   EXPECT_EQ(events(), Reasons({"NodesRequested"}));
   EXPECT_EQ(test::only<CreatePod>(decision_).size(), 2U);
-  EXPECT_EQ(status().capacity_wait, api::CapacityWait{.releases = 1});
+  EXPECT_EQ(status().capacity_wait, api::CapacityWait{.release_count = 1});
   EXPECT_EQ(status().ledger.seconds[static_cast<std::size_t>(TimeLedgerPart::kWaitingForCapacity)],
             end + 1 - 10);
 }
@@ -179,7 +179,7 @@ TEST_F(ReleaseNodes, AWorldEndsTheWait) {
   seen_.processes = {test::waiting(process(0), 0, {}, 21), test::waiting(process(1), 0, {}, 21)};
   at(21);
   EXPECT_TRUE(status().is_world_formed);
-  seen_.job.status.capacity_wait = api::CapacityWait{.since = wall(1), .releases = 3};
+  seen_.job.status.capacity_wait = api::CapacityWait{.since = wall(1), .release_count = 3};
   at(22);
   EXPECT_FALSE(status().capacity_wait) << "the pauses begin again with the shortest one";
 }
@@ -243,7 +243,7 @@ TEST_F(ReleaseNodes, AnElasticJobWithEnoughMembersReleasesNothing) {
 TEST_F(ReleaseNodes, AMemberThatWaitsForItsPauseAfterAFailureIsNoLackOfCapacity) {
   seen_.pods.pop_back();
   seen_.job.status.members[1].uid.clear();
-  seen_.job.status.members[1].not_before = wall(5000);
+  seen_.job.status.members[1].next_pod_not_before = wall(5000);
   seen_.refusal = "exceeded quota: gpus";
   at(10);
   EXPECT_FALSE(status().capacity_wait);

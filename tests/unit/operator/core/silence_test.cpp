@@ -22,7 +22,7 @@ Observation last_heard(std::initializer_list<double> moments, double listening_s
 
 std::vector<std::uint32_t> lost_at(double now, const Observation& seen) {
   std::vector<std::uint32_t> indices;
-  for (const auto& member : find_silent(seen, at_seconds(now)).lost) indices.push_back(member.index);
+  for (const auto& member : find_silent_members(seen, at_seconds(now)).lost) indices.push_back(member.index);
   return indices;
 }
 using Members = std::vector<std::uint32_t>;
@@ -34,10 +34,10 @@ TEST(FindSilent, ThreeSecondsWithoutABeatAreALoss) {
 }
 
 TEST(FindSilent, WakesAtTheNextMomentAtWhichSomebodyMayBeLost) {
-  EXPECT_EQ(find_silent(last_heard({100, 98, 99}), at_seconds(100)).next_check, at_seconds(101));
-  EXPECT_EQ(find_silent(last_heard({50, 50, 100}), at_seconds(60)).next_check, at_seconds(80))
+  EXPECT_EQ(find_silent_members(last_heard({100, 98, 99}), at_seconds(100)).next_check, at_seconds(101));
+  EXPECT_EQ(find_silent_members(last_heard({50, 50, 100}), at_seconds(60)).next_check, at_seconds(80))
       << "ten times the limit";
-  EXPECT_EQ(find_silent(last_heard({}), at_seconds(60)).next_check, std::nullopt);
+  EXPECT_EQ(find_silent_members(last_heard({}), at_seconds(60)).next_check, std::nullopt);
 }
 
 TEST(FindSilent, NothingIsConcludedBeforeItListenedForTheWholeTime) {
@@ -55,7 +55,7 @@ TEST(FindSilent, ASilenceOfMoreThanHalfIsOurOwnUntilTenTimesTheLimit) {
 TEST(FindSilent, LossesSettleForABeatBeforeTheyAreWeighed) {
   const auto seen = last_heard({97.0, 97.3, 97.6, 97.9, 100});
   EXPECT_EQ(lost_at(100.0, seen), Members()) << "four of five fall silent: no loss of the first of them";
-  EXPECT_EQ(find_silent(seen, at_seconds(100)).next_check, at_seconds(100.3));
+  EXPECT_EQ(find_silent_members(seen, at_seconds(100)).next_check, at_seconds(100.3));
   EXPECT_EQ(lost_at(100.0, last_heard({97.0, 98.1, 98.2, 98.3, 100})), Members({0})) << "the others talk";
 }
 
@@ -69,7 +69,7 @@ TEST(FindSilent, AZoneThatFallsSilentAsAWholeIsHeldUntilTenTimesTheLimit) {
   const std::vector<std::string> zones = {"a", "a", "b", "b", "b"};
   const auto seen = in_zones(last_heard({70, 70, 99.5, 99.5, 99.5}), zones);
   EXPECT_EQ(lost_at(99.9, seen), Members());
-  EXPECT_EQ(find_silent(seen, at_seconds(99.9)).next_check, at_seconds(100));
+  EXPECT_EQ(find_silent_members(seen, at_seconds(99.9)).next_check, at_seconds(100));
   EXPECT_EQ(lost_at(100.0, seen), Members({0, 1}));
   EXPECT_EQ(lost_at(100.0, in_zones(last_heard({97, 99, 97, 99, 99}), zones)), Members({0, 2}))
       << "one node of a zone, while others of it talk";
@@ -123,7 +123,7 @@ TEST(FindSilent, ASuccessorOnASuspectNodeHasTheWholeTimeToSpeak) {
   seen.job.spec.disruption_policy.avoid_node_seconds = 300;
   seen.job.status.suspect_nodes = {{.name = "node-2", .reason = "", .until = test::wall(1299)}};
   EXPECT_EQ(lost_at(102, seen), Members()) << "its neighbour fell silent a second ago";
-  EXPECT_EQ(find_silent(seen, at_seconds(102)).next_check, at_seconds(104));
+  EXPECT_EQ(find_silent_members(seen, at_seconds(102)).next_check, at_seconds(104));
   seen.wall_now = test::wall(1002);
   EXPECT_EQ(lost_at(104, seen), Members({1}));
   seen.job.status.members[1].first_message_awaited_since = test::wall(1000);
@@ -212,11 +212,13 @@ TEST(FindSilent, BeforeItsFirstWorldAMemberHasTheStartDeadlineAlone) {
 TEST(FindSilent, WakesWhenTheStartDeadlineOfAQuietMemberEnds) {
   auto seen = starting({699, 100, 699});
   seen.job.spec.start_deadline_seconds = 600;
-  EXPECT_EQ(find_silent(seen, at_seconds(698)).next_check, at_seconds(699)) << "a beat later, before that";
-  EXPECT_EQ(find_silent(seen, at_seconds(699.5)).next_check, at_seconds(700));
-  EXPECT_EQ(find_silent(seen, at_seconds(700)).next_check, at_seconds(702)) << "it is lost; two are left";
+  EXPECT_EQ(find_silent_members(seen, at_seconds(698)).next_check, at_seconds(699))
+      << "a beat later, before that";
+  EXPECT_EQ(find_silent_members(seen, at_seconds(699.5)).next_check, at_seconds(700));
+  EXPECT_EQ(find_silent_members(seen, at_seconds(700)).next_check, at_seconds(702))
+      << "it is lost; two are left";
   seen.job.spec.start_deadline_seconds = 0;
-  EXPECT_EQ(find_silent(seen, at_seconds(699.5)).next_check, at_seconds(700.5)) << "no deadline";
+  EXPECT_EQ(find_silent_members(seen, at_seconds(699.5)).next_check, at_seconds(700.5)) << "no deadline";
 }
 
 TEST(FindSilent, AMemberThatWasInAWorldIsSilentWhileTheNextOneForms) {
@@ -239,12 +241,13 @@ TEST(FindSilent, ThoseThatAreStillStartingCountAmongTheSilentOrTheHeard) {
 
 TEST(FindSilent, ThoseThatWaitForTheirFirstWorldAreNamedWhileTheyAreQuiet) {
   auto seen = starting({100, 97, 97.1});
-  EXPECT_TRUE(find_silent(seen, at_seconds(100)).quiet_processes.empty()) << "they do not wait for one yet";
+  EXPECT_TRUE(find_silent_members(seen, at_seconds(100)).quiet_processes.empty())
+      << "they do not wait for one yet";
   for (auto& process : seen.processes) process.join_request = test::join_request(process.identity);
-  const auto silence = find_silent(seen, at_seconds(100));
+  const auto silence = find_silent_members(seen, at_seconds(100));
   EXPECT_EQ(silence.quiet_processes, std::vector({process(1)}));
   EXPECT_EQ(silence.next_check, at_seconds(100.1)) << "then the third is quiet";
-  EXPECT_EQ(find_silent(seen, at_seconds(102)).next_check, at_seconds(103)) << "they may speak again";
+  EXPECT_EQ(find_silent_members(seen, at_seconds(102)).next_check, at_seconds(103)) << "they may speak again";
 }
 
 TEST(FindSilent, OfAMembersProcessesEachBecomesQuietByItself) {
@@ -253,7 +256,7 @@ TEST(FindSilent, OfAMembersProcessesEachBecomesQuietByItself) {
   seen.job.spec.disruption_policy.heartbeat_seconds = 2;
   seen.processes.push_back(test::heard(process(0, 0, 1), 98));
   for (auto& process : seen.processes) process.join_request = test::join_request(process.identity);
-  const auto silence = find_silent(seen, at_seconds(100));
+  const auto silence = find_silent_members(seen, at_seconds(100));
   EXPECT_EQ(silence.quiet_processes, std::vector({process(0)}));
   EXPECT_EQ(silence.next_check, at_seconds(101));
 }
@@ -293,7 +296,7 @@ TEST(FindSilent, ASuccessorThatFellSilentIsLostWithoutItsMemberAfterTheStartDead
   seen.pods.push_back(test::pod(1, 1));
   seen.processes.push_back(test::heard(process(1, 1), 7));
   EXPECT_EQ(lost_at(606.9, seen), Members());
-  const auto lost = find_silent(seen, at_seconds(607)).lost;
+  const auto lost = find_silent_members(seen, at_seconds(607)).lost;
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_EQ(lost[0].incarnation, 1U);
 }
@@ -340,7 +343,7 @@ TEST(FindSilent, AProcessThatIsMissingAtTheEndIsTakenForDone) {
   seen.job.spec.processes_per_node = 2;
   seen.world.clear();
   auto& beat = seen.processes[0].beat.emplace(test::beat(process(0), 1, 30));
-  beat.outlook = Outlook{.position = 29, .total = 30, .unit = "step", .loss = {}};
+  beat.outlook = ProgressEstimate{.position = 29, .total = 30, .unit = "step", .loss = {}};
   EXPECT_EQ(lost_at(121, seen), Members({0}));
   seen.processes[0].last_heard = at_seconds(121);
   EXPECT_EQ(lost_at(121, seen), Members({0})) << "a step is left to make";

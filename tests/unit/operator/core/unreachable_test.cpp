@@ -44,7 +44,7 @@ class UnreachableTest : public testing::Test {
   void complain(std::uint32_t member, const std::set<std::uint32_t>& peers, double since = kBegan) {
     auto& process = seen_.processes[member];
     for (const std::uint32_t peer : peers) process.beat->unreachable_peers.push_back(uid_of(peer));
-    process.unreachable_since = at_seconds(since);
+    process.peers_unreachable_since = at_seconds(since);
   }
   void hear_all(double at) {
     for (auto& process : seen_.processes) process.last_heard = at_seconds(at);
@@ -192,7 +192,7 @@ TEST_F(UnreachableTest, AMemberIsBlamedOnlyIfItIsHeardAfterTheFirstComplaint) {
 TEST_F(UnreachableTest, AMemberIsBlamedOnlyIfItIsHeardAfterItIsNamedItself) {
   make(3, {{0, {2}}, {1, {2}}});
   seen_.job.spec.disruption_policy.suspect_after_seconds = 60;
-  seen_.processes[0].peer_added_at = at_seconds(kBegan + 3);
+  seen_.processes[0].new_unreachable_peer_at = at_seconds(kBegan + 3);
   seen_.processes[2].last_heard = at_seconds(kBegan + 2);
   EXPECT_EQ(culprit(), -1);
   seen_.processes[2].last_heard = at_seconds(kBegan + 3);
@@ -268,7 +268,7 @@ TEST_F(UnreachableTest, WithoutAStepTheNextIsTheOtherEndAfterAPauseThatGrows) {
     const auto made_at = c.pause_seconds == 0
                              ? std::nullopt
                              : std::optional(WallTime{std::chrono::seconds(1000 + c.pause_seconds)});
-    EXPECT_EQ(member.not_before, made_at) << c.before;
+    EXPECT_EQ(member.next_pod_not_before, made_at) << c.before;
     EXPECT_EQ(test::only<CreatePod>(decision).size(), c.pause_seconds == 0 ? 1U : 0U);
     if (c.pause_seconds > 0) {
       EXPECT_THAT(decision.status.message, HasSubstr("is created again after a pause, at "));
@@ -281,8 +281,8 @@ TEST_F(UnreachableTest, AFailureInTheSameDecisionWaitsAsAlways) {
   make(3, {{0, {2}}, {2, {0}}});
   seen_.pods[1] = test::ended_pod(1, 84);
   const Decision decision = decide();
-  EXPECT_FALSE(decision.status.members[2].not_before);
-  EXPECT_EQ(decision.status.members[1].not_before, WallTime{std::chrono::seconds(1002)});
+  EXPECT_FALSE(decision.status.members[2].next_pod_not_before);
+  EXPECT_EQ(decision.status.members[1].next_pod_not_before, WallTime{std::chrono::seconds(1002)});
 }
 
 // A member that accuses another one by itself is replaced first. If its successor says the same on another
@@ -301,7 +301,7 @@ TEST_F(UnreachableTest, TheSentenceFitsIntoTheStatus) {
   seen_.job.meta.name = std::string(253, 'j');
   seen_.job.status.restarts.consecutive_crashes = 1;
   EXPECT_LE(find_unreachable(seen_, at_seconds(kDue)).culprit.value().ending.explanation.size(), 700U);
-  EXPECT_LE(decide().status.rejection.size(), 1024U) << "a status with a longer one is not read";
+  EXPECT_LE(decide().status.kubelet_rejection.size(), 1024U) << "a status with a longer one is not read";
 }
 
 TEST_F(UnreachableTest, AfterAChangeOfLeaderTheMembersWordsSuffice) {

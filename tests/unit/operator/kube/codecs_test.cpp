@@ -161,14 +161,14 @@ TEST(PodCodec, AnInitContainerThatFailsIsTheEnd) {
                     {{{"name", "trainer"}, {"state", {{"waiting", {{"reason", "PodInitializing"}}}}}}}}};
   const auto failed = decode_pod(pod)->pod;
   EXPECT_EQ(failed.phase, api::PodPhase::kFailed);
-  EXPECT_EQ(failed.failed_init, "fetch");
+  EXPECT_EQ(failed.failed_init_container, "fetch");
   EXPECT_EQ(failed.exit_code, 82);
   EXPECT_EQ(failed.last_lines, "no such bucket");
   EXPECT_FALSE(failed.is_completed);
   pod["status"]["phase"] = "Pending";
-  EXPECT_EQ(decode_pod(pod)->pod.failed_init, "") << "it is tried again";
+  EXPECT_EQ(decode_pod(pod)->pod.failed_init_container, "") << "it is tried again";
   pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}};
-  EXPECT_EQ(decode_pod(pod)->pod.failed_init, "");
+  EXPECT_EQ(decode_pod(pod)->pod.failed_init_container, "");
 }
 
 CompletionRecord done() {

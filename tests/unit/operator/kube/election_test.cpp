@@ -130,21 +130,22 @@ TEST(Lease, IsReadWithoutTrust) {
 TEST(Lease, IsTakenWhateverNumberSomebodyWroteIntoIt) {
   Lease read = held_by("pod-b/uid-2/start-1");
   read.transitions = 0x7fffffff;  // one more, and the server refuses it
-  EXPECT_EQ(acquire_lease(read, "me", seconds(6), WallTime{})["spec"]["leaseTransitions"], 0x7fffffff);
+  EXPECT_EQ(make_lease_acquire_patch(read, "me", seconds(6), WallTime{})["spec"]["leaseTransitions"],
+            0x7fffffff);
 }
 
 TEST(Lease, EveryClaimNamesTheVersionThatWasRead) {
   const Lease read = held_by("pod-b/uid-2/start-1");
   const WallTime now{seconds(1'700'000'000)};
-  const json taken = acquire_lease(read, "me", seconds(6), now);
+  const json taken = make_lease_acquire_patch(read, "me", seconds(6), now);
   EXPECT_EQ(taken["spec"]["holderIdentity"], "me");
   EXPECT_EQ(taken["spec"]["leaseTransitions"], 4);
   EXPECT_EQ(taken["spec"]["leaseDurationSeconds"], 6);
   EXPECT_EQ(taken["spec"]["renewTime"], "2023-11-14T22:13:20.000000Z");
-  const json renewed = renew_lease(read, now);
+  const json renewed = make_lease_renew_patch(read, now);
   EXPECT_EQ(renewed["spec"].size(), 1U);
-  EXPECT_TRUE(release_lease(read, now)["spec"]["holderIdentity"].is_null());
-  for (const json& patch : {taken, renewed, release_lease(read, now)})
+  EXPECT_TRUE(make_lease_release_patch(read, now)["spec"]["holderIdentity"].is_null());
+  for (const json& patch : {taken, renewed, make_lease_release_patch(read, now)})
     EXPECT_EQ(patch["metadata"]["resourceVersion"], "7");
 }
 

@@ -14,14 +14,14 @@ const json kSent = json::parse(R"({
               {"role": "worker", "node": "n2", "successor": {"index": 1}}]})");
 
 TEST(Pruning, NamesWhatIsNotStoredWhereverItIs) {
-  EXPECT_EQ(find_pruned(kSent, kSent), FieldPaths());
+  EXPECT_EQ(find_pruned_fields(kSent, kSent), FieldPaths());
   const json stored = json::parse(R"({
     "phase": "Failed", "ledger": {"load": 1},
     "members": [{"role": "worker"}, {"role": "worker", "successor": {}}]})");
-  EXPECT_EQ(find_pruned(kSent, stored),
+  EXPECT_EQ(find_pruned_fields(kSent, stored),
             (FieldPaths{"ledger.step", "members[].node", "members[].successor.index"}));
-  EXPECT_EQ(find_pruned(kSent, json::object()), (FieldPaths{"ledger", "members", "phase"}));
-  EXPECT_EQ(find_pruned(kSent, json()), FieldPaths()) << "nothing is known of what was stored";
+  EXPECT_EQ(find_pruned_fields(kSent, json::object()), (FieldPaths{"ledger", "members", "phase"}));
+  EXPECT_EQ(find_pruned_fields(kSent, json()), FieldPaths()) << "nothing is known of what was stored";
 }
 
 TEST(Pruning, LeavesOutWhatItNamed) {

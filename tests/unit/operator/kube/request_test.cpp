@@ -35,8 +35,8 @@ TEST(Requests, SayWhatTheyAreAsTheServersMetricsDo) {
   EXPECT_TRUE(is(get(kPod), "get", "pods"));
   EXPECT_TRUE(is(create({.resource = kTokenReviews}, json::object()), "create", "tokenreviews"));
   EXPECT_TRUE(is(remove(kPod, "u-1", 1), "delete", "pods"));
-  EXPECT_TRUE(is(merge_patch(kPod, json::object()), "patch", "pods"));
-  EXPECT_TRUE(is(patch_status(kPod, "17", json::object()), "patch", "pods"));
+  EXPECT_TRUE(is(make_patch_request(kPod, json::object()), "patch", "pods"));
+  EXPECT_TRUE(is(make_status_patch_request(kPod, "17", json::object()), "patch", "pods"));
 }
 
 TEST(Requests, DeletionNamesTheUidAndRefusesToDoWithout) {
@@ -55,14 +55,14 @@ TEST(Requests, DeletionNamesTheUidAndRefusesToDoWithout) {
 
 TEST(Requests, AStatusNamesTheVersionThatItsWriterRead) {
   const ObjectReference job{.resource = kTrainingJobs, .name_space = "team-a", .name = "j"};
-  const auto request = patch_status(job, "17", {{"phase", "Running"}});
+  const auto request = make_status_patch_request(job, "17", {{"phase", "Running"}});
   ASSERT_TRUE(request);
   EXPECT_EQ(request->method, "PATCH");
   EXPECT_EQ(request->target, "/apis/ratoon.dev/v1alpha1/namespaces/team-a/trainingjobs/j/status");
   EXPECT_EQ(request->content_type, "application/merge-patch+json");
   EXPECT_EQ(json::parse(request->body),
             json::parse(R"({"metadata": {"resourceVersion": "17"}, "status": {"phase": "Running"}})"));
-  EXPECT_FALSE(patch_status(job, "", json::object()));
+  EXPECT_FALSE(make_status_patch_request(job, "", json::object()));
 }
 
 TEST(Requests, NoNameReachesAnotherObject) {

@@ -119,8 +119,8 @@ TEST_F(CgroupsTest, OfVersion1EachControllerHasATreeOfItsOwn) {
   {
     const Cgroups cgroups = Cgroups::open(root(), "run", {kMemoryController, kCpuController});
     EXPECT_THAT(cgroups.unenforced_limits(), IsEmpty());
-    const auto command =
-        cgroups.confine("m-0", {.memory_bytes = 64 * kMib, .cpu_millis = 500}, {"/bin/sh", "x"});
+    const auto command = cgroups.make_confined_command("m-0", {.memory_bytes = 64 * kMib, .cpu_millis = 500},
+                                                       {"/bin/sh", "x"});
     ASSERT_TRUE(command) << command.error().message();
     const fs::path memory = run_in("sys/fs/cgroup/memory/a/b") / "m-0";
     const fs::path cpu = run_in("sys/fs/cgroup/cpu/c") / "m-0";
@@ -152,7 +152,7 @@ TEST_F(CgroupsTest, OfVersion2TheRunnerMakesRoomAndComesBack) {
     EXPECT_EQ(text(root() / own / "ratoon-runner/cgroup.procs"), "0");
     EXPECT_EQ(text(root() / own / "cgroup.subtree_control"), "+memory");
     EXPECT_EQ(text(run_in(own) / "cgroup.subtree_control"), "+memory");
-    ASSERT_TRUE(cgroups.confine("m-0", {.memory_bytes = 64 * kMib}, {"/bin/sh"}));
+    ASSERT_TRUE(cgroups.make_confined_command("m-0", {.memory_bytes = 64 * kMib}, {"/bin/sh"}));
     EXPECT_EQ(text(run_in(own) / "m-0" / "memory.max"), "67108864");
     test::write_text(run_in(own) / "m-0" / "memory.events", "low 0\noom 1\noom_kill 1\noom_group_kill 0\n");
     EXPECT_TRUE(cgroups.was_out_of_memory("m-0"));
@@ -176,7 +176,7 @@ TEST_F(CgroupsTest, WithOthersInItNothingIsTouchedAndItIsSaid) {
                              HasSubstr("also has other processes"), HasSubstr("members are not limited")));
   EXPECT_EQ(run_in(own), "");
   EXPECT_FALSE(fs::exists(root() / own / "ratoon-runner"));
-  EXPECT_THAT(cgroups.confine("m-0", {.memory_bytes = kMib}, {"train", "-x"}).value(),
+  EXPECT_THAT(cgroups.make_confined_command("m-0", {.memory_bytes = kMib}, {"train", "-x"}).value(),
               ElementsAre("train", "-x"));
 }
 
@@ -191,7 +191,7 @@ TEST_F(CgroupsTest, NothingIsMadeForAJobWithoutLimits) {
   fs::create_directories(root() / "sys/fs/cgroup/memory/a");
   const Cgroups cgroups = Cgroups::open(root(), "run", {});
   EXPECT_EQ(run_in("sys/fs/cgroup/memory/a"), "");
-  EXPECT_THAT(cgroups.confine("m-0", {}, {"train"}).value(), ElementsAre("train"));
+  EXPECT_THAT(cgroups.make_confined_command("m-0", {}, {"train"}).value(), ElementsAre("train"));
 }
 
 }  // namespace

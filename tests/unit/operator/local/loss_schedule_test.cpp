@@ -53,7 +53,7 @@ TEST(LossSchedule, ATraceIsTakenInItsOrderAndAtItsSpeed) {
   EXPECT_EQ(due[0].node, "a");
   EXPECT_FALSE(due[0].is_added);
   EXPECT_TRUE(due[1].is_added);
-  EXPECT_STREQ(due[1].asked_by, "trace");
+  EXPECT_STREQ(due[1].source, "trace");
   EXPECT_EQ(schedule.next_event_time(), std::nullopt);
 }
 

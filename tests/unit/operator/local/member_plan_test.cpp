@@ -108,7 +108,7 @@ TEST_F(MemberPlan, TheGraceIsWhatARunThatIsStoppedWaits) {
 TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
   job_.spec.roles[0].has_agent = false;
   job_.spec.processes_per_node = 2;
-  places_.group_port = 4712;
+  places_.master_port = 4712;
   pod_.address = "127.0.0.1";
   pod_.group_rank_assignment = {.master_address = "127.0.0.1", .first_rank = 2, .world_size = 4};
   EXPECT_EQ(variable(env::kMasterAddress), "127.0.0.1");

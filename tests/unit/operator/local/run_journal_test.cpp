@@ -51,7 +51,7 @@ class RunJournalTest : public testing::Test {
     facts.last_heard = at_seconds(second);
     facts.beat = Heartbeat{.process = {}, .attempt = Attempt(1), .step = Step(step)};
     facts.beat->outlook =
-        Outlook{.position = step, .total = 1000, .unit = "step", .loss = loss, .best = best};
+        ProgressEstimate{.position = step, .total = 1000, .unit = "step", .loss = loss, .best = best};
     book_.note_progress({facts}, test::job().status, at_seconds(second + 0.5));
   }
   RunJournal book_;

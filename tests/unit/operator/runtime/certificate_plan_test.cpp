@@ -36,17 +36,17 @@ struct Secret {
 
   CertificatePlan look(WallTime now, const std::string& name = kName) {
     CertificatePlan plan = plan_certificate(content, held, name, now);
-    const auto next = carry_out(plan, content.value_or(CertificateParts{}), held, name, now);
+    const auto next = carry_out_plan(plan, content.value_or(CertificateParts{}), held, name, now);
     EXPECT_TRUE(next) << (next ? "" : next.error().message());
     if (next) content = *next;
     return plan;
   }
-  void expect_rest(WallTime now) { EXPECT_EQ(look(now).move, CertificateMove::kKeep); }
+  void expect_rest(WallTime now) { EXPECT_EQ(look(now).move, CertificateAction::kKeep); }
 };
 
 Secret made_on_day(int day) {
   Secret secret;
-  EXPECT_EQ(secret.look(on_day(day)).move, CertificateMove::kMakeAll);
+  EXPECT_EQ(secret.look(on_day(day)).move, CertificateAction::kMakeAll);
   return secret;
 }
 
@@ -54,11 +54,11 @@ TEST(CertificatePlan, MakesWhatMembersAccept) {
   for (const std::string name : {kName, "10.96.0.7", "fd00::7"}) {
     Secret secret;
     const auto plan = secret.look(kStart, name);
-    EXPECT_EQ(plan.move, CertificateMove::kMakeAll);
+    EXPECT_EQ(plan.move, CertificateAction::kMakeAll);
     EXPECT_FALSE(plan.is_repair) << "the first one is no repair";
     EXPECT_TRUE(is_accepted(*secret.content, secret.content->authorities_pem, kStart, name)) << name;
     EXPECT_FALSE(is_accepted(*secret.content, secret.content->authorities_pem, kStart, "other.svc"));
-    EXPECT_EQ(secret.look(on_day(1), name).move, CertificateMove::kKeep) << "nothing is made twice";
+    EXPECT_EQ(secret.look(on_day(1), name).move, CertificateAction::kKeep) << "nothing is made twice";
   }
 }
 
@@ -72,7 +72,7 @@ TEST(CertificatePlan, RenewsTheCertificateAfterTwoThirdsOfItsTime) {
   secret.expect_rest(on_day(59));
   const CertificateParts before = *secret.content;
   const auto plan = secret.look(on_day(60));
-  EXPECT_EQ(plan.move, CertificateMove::kIssue);
+  EXPECT_EQ(plan.move, CertificateAction::kIssue);
   EXPECT_FALSE(plan.is_repair);
   EXPECT_NE(secret.content->key_pem, before.key_pem);
   EXPECT_EQ(secret.content->authorities_pem, before.authorities_pem);
@@ -85,7 +85,7 @@ TEST(CertificatePlan, ARenewedAuthorityLeavesNoMemberBehind) {
   const std::string former = secret.content->authorities_pem;
   secret.look(on_day(2400));  // a certificate of these days
   const int renewal = 3650 * 2 / 3 + 1;
-  EXPECT_EQ(secret.look(on_day(renewal)).move, CertificateMove::kRenewAuthority);
+  EXPECT_EQ(secret.look(on_day(renewal)).move, CertificateAction::kRenewAuthority);
   const std::string both = secret.content->authorities_pem;
   EXPECT_THAT(both, HasSubstr(former)) << "new pods accept an operator that restored the former Secret";
   const std::string next = http::split_certificates(both).front();
@@ -93,10 +93,10 @@ TEST(CertificatePlan, ARenewedAuthorityLeavesNoMemberBehind) {
     EXPECT_TRUE(is_accepted(*secret.content, trusted, on_day(renewal)));
   secret.expect_rest(on_day(renewal + 1));
   // The certificates that follow lead to the former authority, too, until it has expired.
-  EXPECT_EQ(secret.look(on_day(renewal + 61)).move, CertificateMove::kIssue);
+  EXPECT_EQ(secret.look(on_day(renewal + 61)).move, CertificateAction::kIssue);
   EXPECT_TRUE(is_accepted(*secret.content, former, on_day(renewal + 61)));
   EXPECT_TRUE(is_accepted(*secret.content, next, on_day(renewal + 61)));
-  EXPECT_EQ(secret.look(on_day(3651)).move, CertificateMove::kIssue);
+  EXPECT_EQ(secret.look(on_day(3651)).move, CertificateAction::kIssue);
   EXPECT_EQ(secret.content->authorities_pem, next) << "the former authority has expired";
   EXPECT_EQ(http::split_certificates(secret.content->certificate_pem).size(), 1u);
   EXPECT_TRUE(is_accepted(*secret.content, next, on_day(3651)));
@@ -108,13 +108,13 @@ TEST(CertificatePlan, AdoptsACertificateWhoseAuthorityHasNoKey) {
   secret.content->authority_key_pem.clear();
   const CertificateParts before = *secret.content;
   const auto plan = secret.look(on_day(1));
-  EXPECT_EQ(plan.move, CertificateMove::kAddAuthority);
+  EXPECT_EQ(plan.move, CertificateAction::kAddAuthority);
   EXPECT_EQ(secret.content->certificate_pem, before.certificate_pem)
       << "running members know no other authority";
   EXPECT_THAT(secret.content->authorities_pem, HasSubstr(before.authorities_pem));
   secret.expect_rest(on_day(2));
   const std::string both = secret.content->authorities_pem;
-  EXPECT_EQ(secret.look(on_day(60)).move, CertificateMove::kIssue);
+  EXPECT_EQ(secret.look(on_day(60)).move, CertificateAction::kIssue);
   EXPECT_TRUE(is_accepted(*secret.content, both, on_day(60)))
       << "pods since the adoption know the next authority";
 }
@@ -124,7 +124,7 @@ TEST(CertificatePlan, IssuesAnotherCertificateIfMembersWouldRefuseTheOneThatIsTh
   const std::string authorities = secret.content->authorities_pem;
   const auto expect_issued = [&](const std::string& why, WallTime now, const std::string& name) {
     const auto plan = secret.look(now, name);
-    EXPECT_EQ(plan.move, CertificateMove::kIssue) << why;
+    EXPECT_EQ(plan.move, CertificateAction::kIssue) << why;
     EXPECT_TRUE(plan.is_repair);
     EXPECT_THAT(plan.why, HasSubstr(why));
     EXPECT_TRUE(is_accepted(*secret.content, authorities, now, name)) << "running members know its authority";
@@ -143,7 +143,7 @@ TEST(CertificatePlan, RestoresWhatItHoldsIfTheSecretIsGoneOrDamaged) {
   const CertificateParts whole = *secret.content;
   const auto expect_restored = [&](const char* what) {
     const auto plan = secret.look(on_day(1));
-    EXPECT_EQ(plan.move, CertificateMove::kRestore) << what;
+    EXPECT_EQ(plan.move, CertificateAction::kRestore) << what;
     EXPECT_TRUE(plan.is_repair) << what;
     EXPECT_EQ(*secret.content, whole) << what;
   };
@@ -155,10 +155,10 @@ TEST(CertificatePlan, RestoresWhatItHoldsIfTheSecretIsGoneOrDamaged) {
     expect_restored("a part is damaged");
   }
   secret.content = made_on_day(0).content;
-  EXPECT_EQ(secret.look(on_day(1)).move, CertificateMove::kKeep) << "another one that is whole is meant";
+  EXPECT_EQ(secret.look(on_day(1)).move, CertificateAction::kKeep) << "another one that is whole is meant";
   // One that it holds and that has expired is not written.
   secret.content.reset();
-  EXPECT_EQ(secret.look(on_day(4000)).move, CertificateMove::kMakeAll);
+  EXPECT_EQ(secret.look(on_day(4000)).move, CertificateAction::kMakeAll);
 }
 
 TEST(CertificatePlan, MakesAllAnewIfNothingIsLeftOfIt) {
@@ -166,7 +166,7 @@ TEST(CertificatePlan, MakesAllAnewIfNothingIsLeftOfIt) {
   const CertificateParts before = *secret.content;
   secret.content->authorities_pem = "cut";
   const auto plan = secret.look(on_day(1));
-  EXPECT_EQ(plan.move, CertificateMove::kMakeAll);
+  EXPECT_EQ(plan.move, CertificateAction::kMakeAll);
   EXPECT_TRUE(plan.is_repair);
   EXPECT_TRUE(is_accepted(*secret.content, secret.content->authorities_pem, on_day(1)));
   EXPECT_FALSE(is_accepted(*secret.content, before.authorities_pem, on_day(1)));
@@ -174,7 +174,7 @@ TEST(CertificatePlan, MakesAllAnewIfNothingIsLeftOfIt) {
 
 TEST(CertificatePlan, AnExpiredAuthoritySignsNothing) {
   Secret secret = made_on_day(0);
-  EXPECT_EQ(secret.look(on_day(4000)).move, CertificateMove::kMakeAll);
+  EXPECT_EQ(secret.look(on_day(4000)).move, CertificateAction::kMakeAll);
   EXPECT_TRUE(is_accepted(*secret.content, secret.content->authorities_pem, on_day(4000)));
 }
 
@@ -194,17 +194,17 @@ TEST(CertificatePlan, AClockThatIsTooLateMakesNothingAnew) {
   secret.held = secret.content;
   const CertificateParts whole = *secret.content;
   secret.content.reset();
-  EXPECT_EQ(secret.look(on_day(0)).move, CertificateMove::kRestore);
+  EXPECT_EQ(secret.look(on_day(0)).move, CertificateAction::kRestore);
   EXPECT_EQ(*secret.content, whole);
 }
 
 TEST(CertificatePlan, AClockThatIsTooFarAheadMakesWhatMembersAcceptToday) {
   Secret secret = made_on_day(0);
   const std::string former = secret.content->authorities_pem;
-  EXPECT_EQ(secret.look(on_day(400)).move, CertificateMove::kIssue);
+  EXPECT_EQ(secret.look(on_day(400)).move, CertificateAction::kIssue);
   EXPECT_TRUE(is_accepted(*secret.content, former, on_day(1)));
-  EXPECT_EQ(secret.look(on_day(2500)).move, CertificateMove::kIssue);
-  EXPECT_EQ(secret.look(on_day(2500)).move, CertificateMove::kRenewAuthority);
+  EXPECT_EQ(secret.look(on_day(2500)).move, CertificateAction::kIssue);
+  EXPECT_EQ(secret.look(on_day(2500)).move, CertificateAction::kRenewAuthority);
   EXPECT_TRUE(is_accepted(*secret.content, former, on_day(1)));
   EXPECT_TRUE(is_accepted(*secret.content, secret.content->authorities_pem, on_day(1)));
   secret.expect_rest(on_day(1));

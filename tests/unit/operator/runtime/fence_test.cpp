@@ -42,8 +42,9 @@ TEST_F(FencedClient, SendsNoWriteAfterItsTimeAndReadsGoOn) {
   fence_.open_until(clock_.now() + seconds(4));
   EXPECT_TRUE(client.call(kube::create(kPod, {}), {}));
   clock_.advance(seconds(4));
-  for (const auto& write : {kube::create(kPod, {}), kube::remove(kPod, "u", 1), kube::merge_patch(kPod, {}),
-                            kube::patch_status(kPod, "1", {})}) {
+  for (const auto& write :
+       {kube::create(kPod, {}), kube::remove(kPod, "u", 1), kube::make_patch_request(kPod, {}),
+        kube::make_status_patch_request(kPod, "1", {})}) {
     const auto done = client.call(write, {});
     ASSERT_FALSE(done);
     EXPECT_NE(done.error().message().find("no longer leads"), std::string::npos);

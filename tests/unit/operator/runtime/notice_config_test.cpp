@@ -15,7 +15,7 @@ namespace {
 using core::NoticeRule;
 using core::NoticeRules;
 using core::NoticeSource;
-using core::TimeInValue;
+using core::ValueTimeFormat;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
@@ -55,13 +55,13 @@ TEST(NoticeConfig, ReadsEachFieldOfARule) {
        .key = "example.com/rack-ends",
        .node_labels = {{"example.com/pool", "true"}, {"example.com/kind", ""}},
        .node_end_after = seconds(0),
-       .time_in_value = TimeInValue::kUnixSeconds,
+       .value_time_format = ValueTimeFormat::kUnixSeconds,
        .notice_lead_time = seconds(604800)},
       {.name = "leaving", .key = "example.com/going", .value = "now", .effect = "PreferNoSchedule"},
       {.name = "note",
        .sign = NoticeSource::kAnnotation,
        .key = "due",
-       .time_in_value = TimeInValue::kRfc3339},
+       .value_time_format = ValueTimeFormat::kRfc3339},
       {.name = "cordon", .sign = NoticeSource::kCordon},
       {.name = "deletion", .sign = NoticeSource::kDeletion},
       {.name = "shutdown", .sign = NoticeSource::kShutdown, .node_end_after = seconds(105)}};

@@ -13,7 +13,7 @@ TEST(RaiseOpenFiles, AsFarAsItGoes) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit low{.rlim_cur = 100, .rlim_max = before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
-  EXPECT_EQ(raise_open_files(), before.rlim_max);
+  EXPECT_EQ(raise_open_file_limit(), before.rlim_max);
   rlimit after{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &after), 0);
   EXPECT_EQ(after.rlim_cur, before.rlim_max);

@@ -43,7 +43,7 @@ TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   EXPECT_EQ(options_.tls_secret, "s");
   EXPECT_EQ(options_.tls_server_name, "door.trees.svc");
   EXPECT_EQ(options_.notices_path, "/etc/notices.yaml");
-  EXPECT_TRUE(options_.is_elected);
+  EXPECT_TRUE(options_.uses_election);
   EXPECT_EQ(options_.lease_name, "ratoon-operator");
 }
 

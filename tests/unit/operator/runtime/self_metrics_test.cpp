@@ -34,10 +34,10 @@ TEST(SelfMetrics, AWatchIsCountedAndItsLengthIsNoAnswerTime) {
 TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
   SelfMetrics metrics;
   const OperatorVitals first{.seconds_behind = {{"pods", 0}, {"nodes", 2.5}},
-                             .backlog = {.jobs = 3, .longest_seconds = 0.5},
+                             .backlog = {.jobs = 3, .longest_wait_seconds = 0.5},
                              .load = {.messages = 100, .parked = 7},
                              .is_leading = true,
-                             .certificate_ends = WallTime{std::chrono::seconds(1'800'000'000)},
+                             .certificate_expires_at = WallTime{std::chrono::seconds(1'800'000'000)},
                              .memory_bytes = 4096,
                              .cpu_seconds = 1.25};
   const std::string text = metrics.text(first);

@@ -41,7 +41,7 @@ class FairQueueTest : public testing::Test {
   }
 
   Timestamp now_{1h};
-  FairQueue queue_{{.each_max = 4, .slow_max = 6, .slow_each_max = 2}};
+  FairQueue queue_{{.per_namespace_max = 4, .slow_max = 6, .slow_per_namespace_max = 2}};
 };
 
 TEST_F(FairQueueTest, ANamespaceWithFewerWorkersComesFirst) {
@@ -154,25 +154,25 @@ TEST_F(FairQueueTest, AJobThatIsGoneIsForgotten) {
 
 // The calls of all jobs begin to hang at one moment, and none of the jobs is known as slow.
 TEST_F(FairQueueTest, AWorkerWhoseTurnLastsLongIsReplacedByAnother) {
-  FairQueue queue({.each_max = 2, .active_max = 4});
+  FairQueue queue({.per_namespace_max = 2, .active_max = 4});
   for (const char* name_space : {"a", "b", "c"})
     for (int i = 0; i < 2; ++i) queue.add(job(name_space, i), Urgency::kRoutine, now_);
   const Timestamp began = now_;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.take(now_));
-  EXPECT_EQ(queue.next_place_at(now_), std::nullopt) << "the fourth worker is free";
+  EXPECT_EQ(queue.next_worker_free_at(now_), std::nullopt) << "the fourth worker is free";
   now_ = now_ + 100ms;
   ASSERT_TRUE(queue.take(now_));
   EXPECT_EQ(queue.take(now_), std::nullopt) << "four workers are active";
-  EXPECT_EQ(queue.next_place_at(now_), began + FairQueue::kHangingTurn);
+  EXPECT_EQ(queue.next_worker_free_at(now_), began + FairQueue::kHangingTurn);
   now_ = began + FairQueue::kHangingTurn - 1ms;
   EXPECT_EQ(queue.take(now_), std::nullopt);
   now_ = began + FairQueue::kHangingTurn;
-  EXPECT_EQ(queue.next_place_at(now_), std::nullopt);
+  EXPECT_EQ(queue.next_worker_free_at(now_), std::nullopt);
   EXPECT_TRUE(queue.take(now_));
   EXPECT_TRUE(queue.take(now_));
   for (int i = 0; i < 3; ++i) queue.add(job("d", i), Urgency::kRoutine, now_);
   EXPECT_TRUE(queue.take(now_)) << "three turns last for less than the limit";
-  EXPECT_EQ(queue.next_place_at(now_), began + 100ms + FairQueue::kHangingTurn);
+  EXPECT_EQ(queue.next_worker_free_at(now_), began + 100ms + FairQueue::kHangingTurn);
   queue.give_back(job("d", 0), kQuick);
   EXPECT_EQ(queue.take(now_), job("d", 1)) << "a place is free after a turn, too";
 }
@@ -203,7 +203,7 @@ TEST_F(FairQueueTest, TheBacklogSaysHowLongTheFirstJobWaits) {
   now_ = now_ + 2s;
   add(job("b", 0), Urgency::kDisruption);
   EXPECT_EQ(queue_.backlog(now_).jobs, 2U);
-  EXPECT_EQ(queue_.backlog(now_).longest_seconds, 2);
+  EXPECT_EQ(queue_.backlog(now_).longest_wait_seconds, 2);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST_F(WorkQueueTest, WhatIsTakenComesOutAgainOnlyWhenItIsDone) {
 
 // Calls for jobs of one namespace may hang, for example in its webhooks.
 TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
-  WorkQueue queue(clock_, kIdleHour, {.each_max = 2});
+  WorkQueue queue(clock_, kIdleHour, {.per_namespace_max = 2});
   const auto of = [](const std::string& name_space, const std::string& name) {
     return JobKey{.name_space = name_space, .name = name};
   };
@@ -81,7 +81,7 @@ TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
 
 // A thread that waits for the namespace's turn is woken by the thread that returns a key.
 TEST_F(WorkQueueTest, ASleeperTakesWhatWasHeldUpOnceAnotherIsDone) {
-  WorkQueue queue(clock_, kIdleHour, {.each_max = 1});
+  WorkQueue queue(clock_, kIdleHour, {.per_namespace_max = 1});
   queue.add_now(key("a"));
   queue.add_now(key("b"));
   const std::stop_source never;
@@ -97,7 +97,7 @@ TEST_F(WorkQueueTest, ASleeperTakesWhatWasHeldUpOnceAnotherIsDone) {
 
 // The length of a turn is measured by the queue.
 TEST_F(WorkQueueTest, AJobWithALongTurnLeavesAWorkerToAnotherJob) {
-  WorkQueue queue(clock_, kIdleHour, {.each_max = 2, .slow_each_max = 1});
+  WorkQueue queue(clock_, kIdleHour, {.per_namespace_max = 2, .slow_per_namespace_max = 1});
   for (const char* name : {"a", "b"}) queue.add_now(key(name));
   for (const char* name : {"a", "b"}) ASSERT_EQ(queue.take_due(), key(name));
   clock_.advance(FairQueue::kSlowTurn);
@@ -113,7 +113,7 @@ TEST_F(WorkQueueTest, AJobWithALongTurnLeavesAWorkerToAnotherJob) {
 
 // A job that exists has a time for its next decision, and a deleted one has none.
 TEST_F(WorkQueueTest, ADeletedJobIsNotRememberedAsSlow) {
-  WorkQueue queue(clock_, kIdleHour, {.each_max = 2, .slow_each_max = 1});
+  WorkQueue queue(clock_, kIdleHour, {.per_namespace_max = 2, .slow_per_namespace_max = 1});
   for (const char* name : {"a", "b"}) queue.add_now(key(name));
   for (const char* name : {"a", "b"}) ASSERT_EQ(queue.take_due(), key(name));
   clock_.advance(FairQueue::kSlowTurn);
@@ -203,13 +203,13 @@ TEST_F(WorkQueueTest, WhoIsDueAndNotTakenIsTheBacklog) {
   queue_.add(key("b"), clock_.now() + milliseconds(500));
   queue_.add(key("c"), clock_.now() + milliseconds(5000));
   EXPECT_EQ(queue_.backlog().jobs, 1u);
-  EXPECT_EQ(queue_.backlog().longest_seconds, 0);
+  EXPECT_EQ(queue_.backlog().longest_wait_seconds, 0);
   clock_.advance(milliseconds(2000));
   EXPECT_EQ(queue_.backlog().jobs, 2u);
-  EXPECT_EQ(queue_.backlog().longest_seconds, 2);
+  EXPECT_EQ(queue_.backlog().longest_wait_seconds, 2);
   EXPECT_EQ(take_now(), key("a"));
   EXPECT_EQ(queue_.backlog().jobs, 1u);
-  EXPECT_EQ(queue_.backlog().longest_seconds, 1.5);
+  EXPECT_EQ(queue_.backlog().longest_wait_seconds, 1.5);
 }
 
 TEST_F(WorkQueueTest, ASleeperWakesForWhatComes) {

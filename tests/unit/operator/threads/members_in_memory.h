@@ -105,7 +105,7 @@ class RunningOperator {
                  .coordinator_port = 0,
                  .metrics_port = 0,
                  .probe_port = 0,
-                 .is_elected = is_elected,
+                 .uses_election = is_elected,
                  // A sanitizer on a busy machine may keep an operator from renewing its lease for seconds.
                  .election_times = {.lease = std::chrono::minutes(6), .renew = std::chrono::minutes(4)},
                  .environment = [name](const std::string& variable) -> std::optional<std::string> {
@@ -192,7 +192,7 @@ class Member {
     const auto assignment = link.join({}, left_);
     if (!assignment) return;
     left_ = assignment->attempt;
-    session::Position position{.attempt = assignment->attempt};
+    session::ProcessReport position{.attempt = assignment->attempt};
     while (link.world_status() == session::WorldStatus::kGoOn && !stop.stop_requested() &&
            orders_.door == door) {
       position.milestone = session::Milestone::kStepped;
@@ -207,7 +207,7 @@ class Member {
     }
   }
 
-  static InventoryEntry checkpoint_of(const session::Position& position) {
+  static InventoryEntry checkpoint_of(const session::ProcessReport& position) {
     return {.tier = "volume",
             .attempt = position.attempt,
             .step = position.step,

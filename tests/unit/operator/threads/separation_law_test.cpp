@@ -186,7 +186,7 @@ TEST_F(SeparationLaw, HoldsBesideAFloodOfMessages) {
 }
 
 TEST_F(SeparationLaw, HoldsBesideThousandsOfConnections) {
-  const std::size_t number = std::min(kConnections, raise_open_files() / 4);
+  const std::size_t number = std::min(kConnections, raise_open_file_limit() / 4);
   std::vector<RawSocket> sockets;
   for (std::size_t i = 0; i < number; ++i) sockets.push_back(connect());
   jobs_.lose_a_pod("good");

@@ -15,8 +15,8 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kTrialBytes = 16 << 20;
-constexpr int kTrialRounds = 2;             // the first round may find a cold disk
-constexpr double kLongRoundSeconds = 0.25;  // a round that takes longer is enough for a comparison
+constexpr int kTrialRounds = 2;                   // the first round may find a cold disk
+constexpr double kSufficientRoundSeconds = 0.25;  // a round that takes longer is enough for a comparison
 constexpr double kTolerableSlowdown = 1.1;  // tolerates noise: direct writes save cache and processor time
 
 // The bytes that run_write_trial() writes to measure the speed of writes. The bytes are changing numbers,
@@ -72,7 +72,7 @@ std::optional<bool> run_write_trial(int folder) {
     if (!cached) return std::nullopt;
     best.direct_seconds = std::min(best.direct_seconds, *direct);
     best.cached_seconds = std::min(best.cached_seconds, *cached);
-    if (*direct + *cached > kLongRoundSeconds) break;
+    if (*direct + *cached > kSufficientRoundSeconds) break;
   }
   return is_direct_write_worthwhile(best);
 }
@@ -84,13 +84,13 @@ bool is_direct_write_worthwhile(const DirectWriteTrial& trial) {
 }
 
 bool DirectWrites::are_worthwhile() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!are_worthwhile_) are_worthwhile_ = run_write_trial(folder_.get());
   return are_worthwhile_.value_or(false);
 }
 
 void DirectWrites::disable() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   are_worthwhile_ = false;
 }
 

@@ -11,9 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
+#include "base/core/threads/mutex.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::checkpoint {
@@ -38,8 +38,9 @@ class DirectWrites {
 
  private:
   const UniqueFd folder_;
-  std::mutex mutex_;
-  std::optional<bool> are_worthwhile_;  // guarded by mutex_; empty: the trial was not made, or failed
+  Mutex mutex_;
+  // Empty: the trial was not made, or failed.
+  std::optional<bool> are_worthwhile_ RATOON_GUARDED_BY(mutex_);
 };
 
 struct DirectWriteTrial {

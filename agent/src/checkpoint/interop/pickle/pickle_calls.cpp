@@ -8,11 +8,11 @@ namespace {
 
 // A few bytes in a pickle can use one value many times, for example in many tensors. The following limits
 // bound the size of each value, so that such a pickle does not take too much memory.
-constexpr std::size_t kLengthsMax = 64;
+constexpr std::size_t kTupleNumbersMax = 64;
 constexpr std::size_t kKeyBytesMax = 64;
 constexpr std::uint64_t kDimensionsMax = std::uint64_t{1} << 24;
 
-Error refused_pickle(const std::string& what) {
+Error refused_pickle_error(const std::string& what) {
   return Error(ErrorKind::kInvalid,
                what + ", which torch.save of tensors does not write; save the tensors again");
 }
@@ -29,7 +29,7 @@ const ListValue* tuple_of(const Pickle& pickle, ValueId id) {
   return list != nullptr && list->is_tuple ? list : nullptr;
 }
 
-std::optional<std::uint64_t> count_of(const Pickle& pickle, ValueId id) {
+std::optional<std::uint64_t> as_count(const Pickle& pickle, ValueId id) {
   const auto* number = value_of<std::int64_t>(pickle, id);
   if (number == nullptr || *number < 0) return std::nullopt;
   return static_cast<std::uint64_t>(*number);
@@ -37,12 +37,12 @@ std::optional<std::uint64_t> count_of(const Pickle& pickle, ValueId id) {
 
 // Returns the numbers in a tuple, or an error if a number is negative or the tuple has more numbers than the
 // limit.
-std::optional<TensorShape> counts_of(const Pickle& pickle, ValueId id) {
+std::optional<TensorShape> as_counts(const Pickle& pickle, ValueId id) {
   const auto* tuple = tuple_of(pickle, id);
-  if (tuple == nullptr || tuple->items.size() > kLengthsMax) return std::nullopt;
+  if (tuple == nullptr || tuple->items.size() > kTupleNumbersMax) return std::nullopt;
   TensorShape counts;
   for (const ValueId item : tuple->items) {
-    const auto count = count_of(pickle, item);
+    const auto count = as_count(pickle, item);
     if (!count) return std::nullopt;
     counts.push_back(*count);
   }
@@ -59,14 +59,14 @@ bool is_empty_dict(const Pickle& pickle, ValueId id) {
 Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has_dtype) {
   const std::size_t required = has_dtype ? 7 : 6;
   if (arguments.size() != required && arguments.size() != required + 1)
-    return refused_pickle("a tensor is built from " + std::to_string(arguments.size()) + " arguments");
+    return refused_pickle_error("a tensor is built from " + std::to_string(arguments.size()) + " arguments");
   const auto* storage = value_of<StorageIndex>(pickle, arguments[0]);
-  const auto offset = count_of(pickle, arguments[1]);
-  auto shape = counts_of(pickle, arguments[2]);
-  auto strides = counts_of(pickle, arguments[3]);
+  const auto offset = as_count(pickle, arguments[1]);
+  auto shape = as_counts(pickle, arguments[2]);
+  auto strides = as_counts(pickle, arguments[3]);
   if (storage == nullptr || !offset || !shape || !strides || value_of<bool>(pickle, arguments[4]) == nullptr)
-    return refused_pickle("a tensor's storage, offset, shape or strides are of the wrong kind");
-  if (!is_empty_dict(pickle, arguments[5])) return refused_pickle("a tensor has hooks on its gradient");
+    return refused_pickle_error("a tensor's storage, offset, shape or strides are of the wrong kind");
+  if (!is_empty_dict(pickle, arguments[5])) return refused_pickle_error("a tensor has hooks on its gradient");
   if (arguments.size() > required && !is_empty_dict(pickle, arguments[required]))
     return Error(ErrorKind::kInvalid,
                  "a tensor is a view that negates or conjugates its storage; save "
@@ -75,12 +75,12 @@ Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has
   const StorageValue& stored = pickle.storages[storage->index];
   ElementType type = stored.type;
   if (has_dtype) {
-    const auto* dtype = value_of<NameValue>(pickle, arguments[6]);
+    const auto* dtype = value_of<PythonNameValue>(pickle, arguments[6]);
     if (dtype == nullptr || dtype->name != KnownName::kDtype || stored.is_typed)
-      return refused_pickle("the dtype of a tensor or of its storage is of the wrong kind");
+      return refused_pickle_error("the dtype of a tensor or of its storage is of the wrong kind");
     type = dtype->type;
   } else if (!stored.is_typed) {
-    return refused_pickle("a tensor's storage has no type");
+    return refused_pickle_error("a tensor's storage has no type");
   }
   pickle.dimensions += shape->size() + 1;
   if (pickle.dimensions > kDimensionsMax)
@@ -99,24 +99,25 @@ Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has
 Result<PickleValue> rebuild_parameter(const Pickle& pickle, Arguments arguments) {
   if (arguments.size() != 3 || value_of<TensorIndex>(pickle, arguments[0]) == nullptr ||
       value_of<bool>(pickle, arguments[1]) == nullptr || !is_empty_dict(pickle, arguments[2]))
-    return refused_pickle("a parameter needs a tensor, a bool and empty hooks");
+    return refused_pickle_error("a parameter needs a tensor, a bool and empty hooks");
   return PickleValue(*value_of<TensorIndex>(pickle, arguments[0]));
 }
 
 }  // namespace
 
 Result<PickleValue> call(Pickle& pickle, ValueId callable, ValueId arguments) {
-  const auto* name = value_of<NameValue>(pickle, callable);
+  const auto* name = value_of<PythonNameValue>(pickle, callable);
   const auto* tuple = tuple_of(pickle, arguments);
   if (name == nullptr || tuple == nullptr)
-    return refused_pickle("the pickle calls a value that is not a function");
+    return refused_pickle_error("the pickle calls a value that is not a function");
   switch (name->name) {
     case KnownName::kOrderedDict:
-      if (!tuple->items.empty()) return refused_pickle("the call that makes an OrderedDict has arguments");
+      if (!tuple->items.empty())
+        return refused_pickle_error("the call that makes an OrderedDict has arguments");
       return PickleValue(DictValue{.items = {}, .is_ordered = true});
     case KnownName::kSize:
-      if (tuple->items.size() != 1 || !counts_of(pickle, tuple->items[0]))
-        return refused_pickle("the call that makes a torch.Size has arguments other than lengths");
+      if (tuple->items.size() != 1 || !as_counts(pickle, tuple->items[0]))
+        return refused_pickle_error("the call that makes a torch.Size has arguments other than lengths");
       return pickle.values[tuple->items[0]];
     case KnownName::kRebuildTensorV2:
       return rebuild_tensor(pickle, tuple->items, false);
@@ -125,17 +126,17 @@ Result<PickleValue> call(Pickle& pickle, ValueId callable, ValueId arguments) {
     case KnownName::kRebuildParameter:
       return rebuild_parameter(pickle, tuple->items);
     case KnownName::kRestoreTypeTag:
-      return refused_pickle("restore_type_tag has arguments other than a value and the name of a type");
+      return refused_pickle_error("restore_type_tag has arguments other than a value and the name of a type");
     case KnownName::kUntypedStorage:
     case KnownName::kTypedStorage:
     case KnownName::kDtype:
       break;
   }
-  return refused_pickle("the pickle calls a type as a function");
+  return refused_pickle_error("the pickle calls a type as a function");
 }
 
 std::optional<ValueId> find_typed_container(const Pickle& pickle, ValueId callable, ValueId arguments) {
-  const auto* name = value_of<NameValue>(pickle, callable);
+  const auto* name = value_of<PythonNameValue>(pickle, callable);
   const auto* tuple = tuple_of(pickle, arguments);
   if (name == nullptr || name->name != KnownName::kRestoreTypeTag || tuple == nullptr) return std::nullopt;
   if (tuple->items.size() != 2 || value_of<std::string>(pickle, tuple->items[1]) == nullptr)
@@ -146,17 +147,17 @@ std::optional<ValueId> find_typed_container(const Pickle& pickle, ValueId callab
 Result<PickleValue> find_storage(Pickle& pickle, ValueId id) {
   const auto* tuple = tuple_of(pickle, id);
   if (tuple == nullptr || tuple->items.size() != 5)
-    return refused_pickle("a persistent id does not name a storage");
+    return refused_pickle_error("a persistent id does not name a storage");
   const auto* tag = value_of<std::string>(pickle, tuple->items[0]);
-  const auto* type = value_of<NameValue>(pickle, tuple->items[1]);
+  const auto* type = value_of<PythonNameValue>(pickle, tuple->items[1]);
   const auto* key = value_of<std::string>(pickle, tuple->items[2]);
   const auto* location = value_of<std::string>(pickle, tuple->items[3]);
-  const auto elements = count_of(pickle, tuple->items[4]);
+  const auto elements = as_count(pickle, tuple->items[4]);
   const bool is_typed = type != nullptr && type->name == KnownName::kTypedStorage;
   if (tag == nullptr || *tag != "storage" || key == nullptr || key->size() > kKeyBytesMax ||
       location == nullptr || !elements ||
       !(is_typed || (type != nullptr && type->name == KnownName::kUntypedStorage)))
-    return refused_pickle("a persistent id does not name a storage");
+    return refused_pickle_error("a persistent id does not name a storage");
   const StorageIndex index{static_cast<std::uint32_t>(pickle.storages.size())};
   pickle.storages.push_back({.key = *key, .type = type->type, .is_typed = is_typed, .elements = *elements});
   return PickleValue(index);
@@ -165,7 +166,7 @@ Result<PickleValue> find_storage(Pickle& pickle, ValueId id) {
 Result<void> set_attributes(const Pickle& pickle, ValueId object, ValueId attributes) {
   const auto* dict = value_of<DictValue>(pickle, object);
   if (dict == nullptr || !dict->is_ordered || value_of<DictValue>(pickle, attributes) == nullptr)
-    return refused_pickle("the pickle sets attributes of an object that is not an OrderedDict");
+    return refused_pickle_error("the pickle sets attributes of an object that is not an OrderedDict");
   return {};
 }
 

@@ -26,15 +26,15 @@ constexpr AllowedName kAllowedNames[] = {
 
 }  // namespace
 
-Result<NameValue> find_name(std::string_view module, std::string_view name) {
+Result<PythonNameValue> find_name(std::string_view module, std::string_view name) {
   for (const AllowedName& admitted : kAllowedNames) {
-    if (admitted.module == module && admitted.name == name) return NameValue{.name = admitted.known};
+    if (admitted.module == module && admitted.name == name) return PythonNameValue{.name = admitted.known};
   }
   if (module == "torch") {
     if (const auto type = torch_type_of_storage(name))
-      return NameValue{.name = KnownName::kTypedStorage, .type = type->type};
+      return PythonNameValue{.name = KnownName::kTypedStorage, .type = type->type};
     if (const auto type = torch_type_of_dtype(name))
-      return NameValue{.name = KnownName::kDtype, .type = type->type};
+      return PythonNameValue{.name = KnownName::kDtype, .type = type->type};
     if (name.ends_with("Storage"))
       return Error(ErrorKind::kInvalid,
                    "a tensor is stored in a torch." + quoted(name) +

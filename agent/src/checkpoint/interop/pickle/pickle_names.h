@@ -10,6 +10,6 @@
 namespace ratoon::checkpoint {
 
 // Returns kInvalid for a name that a pickle of tensors does not need; the message quotes the name.
-[[nodiscard]] Result<NameValue> find_name(std::string_view module, std::string_view name);
+[[nodiscard]] Result<PythonNameValue> find_name(std::string_view module, std::string_view name);
 
 }  // namespace ratoon::checkpoint

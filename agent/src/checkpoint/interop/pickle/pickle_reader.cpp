@@ -14,7 +14,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-using Done = Result<void>;
+using VoidResult = Result<void>;
 
 constexpr std::size_t kPickleBytesMax = std::size_t{256} << 20;  // a million tensors take less
 constexpr std::size_t kValuesMax = std::size_t{1} << 24;
@@ -27,7 +27,7 @@ class PickleMachine {
 
   Result<Pickle> run() {
     if (bytes_.size() < 2 || code_at(0) != opcode::kProto)
-      return broken_pickle("the pickle does not begin with its protocol number");
+      return broken_pickle_error("the pickle does not begin with its protocol number");
     while (at_ < bytes_.size()) {
       instruction_at_ = at_;
       const std::uint8_t code = code_at(at_++);
@@ -38,7 +38,7 @@ class PickleMachine {
       if (auto done = step(code); !done)
         return done.error().with_context("at byte " + std::to_string(instruction_at_));
     }
-    return broken_pickle("the pickle ends in the middle");
+    return broken_pickle_error("the pickle ends in the middle");
   }
 
  private:
@@ -47,11 +47,11 @@ class PickleMachine {
   }
 
   Result<Pickle> finish() {
-    if (at_ != bytes_.size()) return broken_pickle("bytes follow the end of the pickle");
+    if (at_ != bytes_.size()) return broken_pickle_error("bytes follow the end of the pickle");
     return stack_.finish();
   }
 
-  Done step(std::uint8_t code) {
+  VoidResult step(std::uint8_t code) {
     switch (code) {
       case opcode::kProto:
         return protocol();
@@ -103,7 +103,7 @@ class PickleMachine {
   }
 
   // Executes the pickle instructions that combine values on the stack, such as appending values to a list.
-  Done combine(std::uint8_t code) {
+  VoidResult combine(std::uint8_t code) {
     switch (code) {
       case opcode::kTuple:
         return stack_.make_marked_tuple();
@@ -143,9 +143,9 @@ class PickleMachine {
     return bytes_.subspan(at_ - count, count);
   }
 
-  static Error cut_off() { return broken_pickle("the pickle's last instruction is cut off"); }
+  static Error cut_off() { return broken_pickle_error("the pickle's last instruction is cut off"); }
 
-  Done protocol() {
+  VoidResult protocol() {
     const auto version = take<std::uint8_t>();
     if (!version) return cut_off();
     if (*version == 2 && instruction_at_ == 0) return {};
@@ -154,13 +154,13 @@ class PickleMachine {
   }
 
   template <class T>
-  Done push_number() {
+  VoidResult push_number() {
     const auto number = take<T>();
     if (!number) return cut_off();
     return push(std::int64_t{*number});
   }
 
-  Done push_long() {
+  VoidResult push_long() {
     const auto size = take<std::uint8_t>();
     if (!size) return cut_off();
     const auto digits = take_bytes(*size);
@@ -173,7 +173,7 @@ class PickleMachine {
     return push(std::bit_cast<std::int64_t>(number));
   }
 
-  Done push_float() {
+  VoidResult push_float() {
     const auto digits = take_bytes(kWordBytes);
     if (!digits) return cut_off();
     std::uint64_t number = 0;
@@ -181,12 +181,12 @@ class PickleMachine {
     return push(std::bit_cast<double>(number));
   }
 
-  Done push_text() {
+  VoidResult push_text() {
     const auto size = take<std::uint32_t>();
     if (!size) return cut_off();
     const auto text = take_bytes(*size);
     if (!text) return cut_off();
-    if (!is_utf8(*text)) return broken_pickle("the pickle has a text that is not UTF-8");
+    if (!is_utf8(*text)) return broken_pickle_error("the pickle has a text that is not UTF-8");
     return push(std::string(reinterpret_cast<const char*>(text->data()), text->size()));
   }
 
@@ -198,7 +198,7 @@ class PickleMachine {
     return rest.substr(0, end);
   }
 
-  Done push_name() {
+  VoidResult push_name() {
     const auto module = take_line();
     const auto name = module ? take_line() : std::nullopt;
     if (!name) return cut_off();
@@ -207,9 +207,13 @@ class PickleMachine {
     return push(*found);
   }
 
-  Done put_memo(std::optional<std::uint32_t> index) { return index ? stack_.put_memo(*index) : cut_off(); }
-  Done get_memo(std::optional<std::uint32_t> index) { return index ? stack_.get_memo(*index) : cut_off(); }
-  Done push(PickleValue value) { return stack_.push(std::move(value)); }
+  VoidResult put_memo(std::optional<std::uint32_t> index) {
+    return index ? stack_.put_memo(*index) : cut_off();
+  }
+  VoidResult get_memo(std::optional<std::uint32_t> index) {
+    return index ? stack_.get_memo(*index) : cut_off();
+  }
+  VoidResult push(PickleValue value) { return stack_.push(std::move(value)); }
 
   const Bytes bytes_;
   std::size_t at_ = 0;

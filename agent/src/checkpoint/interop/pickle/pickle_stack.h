@@ -16,7 +16,7 @@
 
 namespace ratoon::checkpoint {
 
-[[nodiscard]] Error broken_pickle(const std::string& what);
+[[nodiscard]] Error broken_pickle_error(const std::string& what);
 
 class PickleStack {
  public:

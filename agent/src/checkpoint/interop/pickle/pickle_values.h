@@ -41,7 +41,7 @@ enum class KnownName : std::uint8_t {
   kDtype,         // of an element type
 };
 
-struct NameValue {
+struct PythonNameValue {
   KnownName name = KnownName::kOrderedDict;
   ElementType type = ElementType::kUint8;
 };
@@ -72,7 +72,7 @@ struct StorageIndex {
 };
 
 using PickleValue = std::variant<NoneValue, bool, std::int64_t, double, std::string, ListValue, DictValue,
-                                 NameValue, StorageIndex, TensorIndex>;
+                                 PythonNameValue, StorageIndex, TensorIndex>;
 
 struct Pickle {
   std::vector<PickleValue> values;

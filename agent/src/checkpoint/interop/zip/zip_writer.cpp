@@ -136,7 +136,7 @@ void ZipWriter::add_to_directory(const Record& record) {
   put(directory_, saturated_to_32_bits(record.offset));
   directory_ += record.name + extra;
   checksums_.push_back(record.crc);
-  ++records_;
+  ++record_count_;
 }
 
 Result<void> ZipWriter::add(std::string_view name, std::string_view bytes) {
@@ -156,8 +156,8 @@ Result<void> ZipWriter::finish() {
   put(tail, kVersionMadeBy);
   put(tail, kVersionNeededToExtract);
   put(tail, std::uint64_t{0});  // disks
-  put(tail, records_);
-  put(tail, records_);
+  put(tail, record_count_);
+  put(tail, record_count_);
   put(tail, directory_bytes);
   put(tail, directory_offset);
 
@@ -166,7 +166,8 @@ Result<void> ZipWriter::finish() {
   put(tail, end64_offset);
   put(tail, std::uint32_t{1});
 
-  const auto entries = static_cast<std::uint16_t>(std::min<std::uint64_t>(records_, zip::kEntriesAreInZip64));
+  const auto entries =
+      static_cast<std::uint16_t>(std::min<std::uint64_t>(record_count_, zip::kEntriesAreInZip64));
   put(tail, zip::kEndSignature);
   put(tail, std::uint32_t{0});
   put(tail, entries);

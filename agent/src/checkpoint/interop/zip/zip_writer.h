@@ -63,7 +63,7 @@ class ZipWriter final : public ByteSink {
   ByteSink& sink_;
   const std::string folder_;
   std::uint64_t position_ = 0;
-  std::uint64_t records_ = 0;
+  std::uint64_t record_count_ = 0;
   std::optional<Record> open_record_;
   std::string directory_;
   std::vector<std::uint32_t> checksums_;

@@ -6,8 +6,8 @@
 
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/header/header.h"
+#include "agent/src/checkpoint/pack/header/header_entries.h"
 #include "agent/src/checkpoint/pack/header/header_json.h"
-#include "agent/src/checkpoint/pack/header/header_syntax.h"
 #include "agent/src/checkpoint/pack/header/safetensors_types.h"
 
 namespace ratoon::checkpoint {
@@ -143,7 +143,7 @@ Result<std::string_view> take_entry_text(Metadata& metadata, std::string_view ke
   return value;
 }
 
-Result<PackHeader> read_ratoon_header(HeaderSyntax& syntax, PackLayout layout) {
+Result<PackHeader> read_ratoon_header(HeaderEntries& syntax, PackLayout layout) {
   Metadata metadata;
   for (const auto& [key, value] : syntax.metadata) {
     if (!metadata.emplace(key, value).second)
@@ -175,7 +175,7 @@ Result<PackHeader> read_ratoon_header(HeaderSyntax& syntax, PackLayout layout) {
   return PackHeader{std::move(layout), std::move(*crcs), std::move(*hashes)};
 }
 
-Result<HeaderSyntax> read_text(std::string_view header, std::uint64_t file_bytes) {
+Result<HeaderEntries> read_text(std::string_view header, std::uint64_t file_bytes) {
   const auto header_bytes = header_bytes_of(header, file_bytes);
   if (!header_bytes) return header_bytes.error();
   if (header.size() != *header_bytes) {
@@ -184,7 +184,7 @@ Result<HeaderSyntax> read_text(std::string_view header, std::uint64_t file_bytes
   }
   const std::string_view json = header.substr(kHeaderLengthBytes);
   if (json.empty() || json.front() != '{') return invalid_pack_error("the header does not begin with {");
-  return parse_header_syntax(json);
+  return parse_header_entries(json);
 }
 
 }  // namespace

@@ -25,13 +25,14 @@ void append_escaped(std::string& out, char c) {
   out.append("\\u00").append(1, kHexDigits[code >> 4]).append(1, kHexDigits[code & 0xf]);
 }
 
-bool is_plain(char c) {
+bool needs_no_escape(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }
 
 void append_text(std::string& out, std::string_view text) {
   while (!text.empty()) {
-    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    const auto plain =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, needs_no_escape) - text.begin());
     out.append(text.substr(0, plain));
     if (plain == text.size()) return;
     append_escaped(out, text[plain]);

@@ -37,27 +37,27 @@ void append_code_point(std::string& out, std::uint32_t code) {
 }  // namespace
 
 char JsonScanner::peek() {
-  while (at_ < text_.size() && is_space(text_[at_])) ++at_;
-  return at_ < text_.size() ? text_[at_] : '\0';
+  while (position_ < text_.size() && is_space(text_[position_])) ++position_;
+  return position_ < text_.size() ? text_[position_] : '\0';
 }
 
 bool JsonScanner::take(char c) {
-  const bool is_there = peek() == c && at_ < text_.size();
-  if (is_there) ++at_;
+  const bool is_there = peek() == c && position_ < text_.size();
+  if (is_there) ++position_;
   return is_there;
 }
 
 std::optional<std::string> JsonScanner::take_text() {
   if (!take('"')) return std::nullopt;
   std::string out;
-  while (at_ < text_.size()) {
-    const std::string_view rest = text_.substr(at_);
+  while (position_ < text_.size()) {
+    const std::string_view rest = text_.substr(position_);
     const auto plain =
         static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), ends_plain_text) - rest.begin());
     out.append(rest.substr(0, plain));
-    at_ += plain;
+    position_ += plain;
     if (plain == rest.size()) break;
-    const char end = text_[at_++];
+    const char end = text_[position_++];
     if (end == '"') return is_utf8(out) ? std::optional(std::move(out)) : std::nullopt;
     if (end != '\\' || !take_escape(out)) break;
   }
@@ -65,14 +65,14 @@ std::optional<std::string> JsonScanner::take_text() {
 }
 
 bool JsonScanner::take_escape(std::string& out) {
-  if (at_ == text_.size()) return false;
-  const char c = text_[at_++];
+  if (position_ == text_.size()) return false;
+  const char c = text_[position_++];
   if (c == 'u') {
     auto code = take_code_unit();
     if (!code || is_between(*code, 0xdc00, 0xdfff)) return false;
     if (is_between(*code, 0xd800, 0xdbff)) {  // a high surrogate; the low one must follow
-      if (text_.substr(at_, 2) != "\\u") return false;
-      at_ += 2;
+      if (text_.substr(position_, 2) != "\\u") return false;
+      position_ += 2;
       const auto low = take_code_unit();
       if (!low || !is_between(*low, 0xdc00, 0xdfff)) return false;
       code = 0x10000 + ((*code - 0xd800) << 10) + (*low - 0xdc00);
@@ -89,18 +89,18 @@ bool JsonScanner::take_escape(std::string& out) {
 }
 
 std::optional<std::uint32_t> JsonScanner::take_code_unit() {
-  const std::string_view digits = text_.substr(at_, kCodeUnitDigits);
+  const std::string_view digits = text_.substr(position_, kCodeUnitDigits);
   std::uint32_t unit = 0;
   const char* const end = digits.data() + digits.size();
   if (digits.size() != kCodeUnitDigits || std::from_chars(digits.data(), end, unit, 16).ptr != end)
     return std::nullopt;
-  at_ += kCodeUnitDigits;
+  position_ += kCodeUnitDigits;
   return unit;
 }
 
 std::optional<std::uint64_t> JsonScanner::take_whole_number() {
   static_cast<void>(peek());
-  const std::string_view rest = text_.substr(at_);
+  const std::string_view rest = text_.substr(position_);
   std::uint64_t value = 0;
   const auto [end, failure] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   const auto digits = static_cast<std::size_t>(end - rest.data());
@@ -108,7 +108,7 @@ std::optional<std::uint64_t> JsonScanner::take_whole_number() {
   const bool goes_on =
       digits < rest.size() && std::string_view(".eE").find(rest[digits]) != std::string_view::npos;
   if (failure != std::errc() || has_leading_zero || goes_on) return std::nullopt;
-  at_ += digits;
+  position_ += digits;
   return value;
 }
 

@@ -13,12 +13,12 @@ class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text) : text_(text) {}
 
-  [[nodiscard]] std::size_t position() const { return at_; }
+  [[nodiscard]] std::size_t position() const { return position_; }
 
   // Returns the next character other than white space, without consuming it. Returns '\0' at the end of the
   // JSON text, which may itself contain '\0'.
   [[nodiscard]] char peek();
-  [[nodiscard]] bool is_at_end() { return peek() == '\0' && at_ == text_.size(); }
+  [[nodiscard]] bool is_at_end() { return peek() == '\0' && position_ == text_.size(); }
 
   // If the next character is `c`, consumes it and returns true.
   [[nodiscard]] bool take(char c);
@@ -34,7 +34,7 @@ class JsonScanner {
   std::optional<std::uint32_t> take_code_unit();
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
 };
 
 }  // namespace ratoon::checkpoint

@@ -19,7 +19,7 @@ Error refused_tensor(const TensorSpec& spec, const std::string& why) {
   return Error(ErrorKind::kInvalid, "tensor " + in_quotes(spec.name) + " cannot be saved: " + why);
 }
 
-Result<PackedTensor> place(const TensorSpec& spec, std::uint64_t begin) {
+Result<PackedTensor> place_tensor(const TensorSpec& spec, std::uint64_t begin) {
   if (!is_utf8(spec.name)) return refused_tensor(spec, "the name is not UTF-8; rename it");
   if (spec.name == kMetadataKey) return refused_tensor(spec, "safetensors reserves this name; rename it");
   if (spec.shape.size() > kDimensionsMax) {
@@ -60,7 +60,7 @@ Result<PackLayout> place_tensors(std::span<const TensorSpec> specs) {
   for (const std::size_t i : data_order(specs)) {
     if (!names.insert(specs[i].name).second)
       return refused_tensor(specs[i], "two tensors have this name; rename one of them");
-    auto tensor = place(specs[i], layout.data_bytes);
+    auto tensor = place_tensor(specs[i], layout.data_bytes);
     if (!tensor) return tensor.error();
     layout.data_bytes = tensor->end;
     layout.tensors.push_back(std::move(*tensor));

@@ -1,7 +1,6 @@
 #include "agent/src/checkpoint/tiers/stores/mirror.h"
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 #include <span>
 #include <utility>
@@ -15,25 +14,25 @@
 #include "agent/src/checkpoint/retention/retention.h"
 #include "base/core/crc32c.h"
 #include "base/core/random_name.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-// Lets several threads of an upload read from one ReadFile. A mutex protects the file, because only one
-// thread at a time may use a ReadFile.
+// Lets several threads of an upload read from one ReadFile. Only one thread at a time may use a ReadFile.
 class DiskFileSource final : public objects::ObjectSource {
  public:
   DiskFileSource(const ReadFile& file, std::uint64_t size_bytes) : file_(file), size_bytes_(size_bytes) {}
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return file_.read(offset, std::as_writable_bytes(into));
   }
 
  private:
-  std::mutex mutex_;
-  const ReadFile& file_;
+  Mutex mutex_;
+  const ReadFile& file_ RATOON_GUARDED_BY(mutex_);
   const std::uint64_t size_bytes_;
 };
 
@@ -93,7 +92,8 @@ Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path
 }
 
 // Returns true if the store has a manifest of this checkpoint with exactly this text.
-Result<bool> is_committed_there(const ObjectStoreDisk& to, const CheckpointId& id, const std::string& text) {
+Result<bool> is_committed_in_store(const ObjectStoreDisk& to, const CheckpointId& id,
+                                   const std::string& text) {
   const auto there = read_whole_file(to, manifest_path(id), kManifestBytesMax);
   if (!there && there.error().kind() == ErrorKind::kNotFound) return false;
   if (!there) return there.error();
@@ -120,13 +120,13 @@ Result<bool> mirror_file(const Disk& from, const std::string& path, const PackRe
   if (!file && file.error().kind() == ErrorKind::kNotFound)
     return Error(ErrorKind::kCorrupted, shown + " does not exist, but a manifest names it");
   if (!file) return file.error();
-  const auto text = read_twice([&] { return read_header_text(**file, shown, record); },
-                               [&] { (*file)->drop_from_page_cache(); });
+  const auto text = read_with_retry([&] { return read_header_text(**file, shown, record); },
+                                    [&] { (*file)->drop_from_page_cache(); });
   if (!text) return text.error();
   const auto crc = pack_crc32c(*text, shown, record);
   if (!crc) return crc.error();
   DiskFileSource source(**file, record.size_bytes);
-  const auto uploaded = read_twice(
+  const auto uploaded = read_with_retry(
       [&] {
         return to.store().upload(path, source,
                                  {.replaces = false,
@@ -147,7 +147,7 @@ Result<bool> mirror_file(const Disk& from, const std::string& path, const PackRe
 // files, because a checkpoint is committed after its part files were uploaded, and part files that a
 // checkpoint needs are never removed. The next checkpoint needs most of the same part files.
 Result<void> add_stored_parts(const ObjectStoreDisk& to, std::set<std::string>& stored) {
-  const auto ids = checkpoints_named_in(to, {kManifests});
+  const auto ids = checkpoints_with_manifest_in(to, {kManifests});
   if (!ids) return ids.error();
   if (ids->empty()) return {};
   const auto newest = read_manifest(to, *ids->rbegin());
@@ -187,12 +187,12 @@ Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRec
   return mirror_pack_and_parts(from, id, record, to, options, stored);
 }
 
-Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, ObjectStoreDisk& to,
-                                   const MirrorOptions& options) {
+Result<MirrorResult> mirror_checkpoint(const Disk& from, const CheckpointId& id, ObjectStoreDisk& to,
+                                       const MirrorOptions& options) {
   const auto sealed = read_manifest(from, id);
   if (!sealed) return sealed.error();
-  Mirrored mirrored{.digest = sealed->digest};
-  const auto committed = is_committed_there(to, id, sealed->text);
+  MirrorResult mirrored{.digest = sealed->digest};
+  const auto committed = is_committed_in_store(to, id, sealed->text);
   if (!committed) return committed.error();
   if (*committed) {
     mirrored.was_committed = true;
@@ -218,7 +218,7 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Obj
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();
   // The object exists already: another process copies the same checkpoint, or an earlier request of this
   // process succeeded and its reply was lost.
-  if (auto same = is_committed_there(to, id, sealed->text); !same) return same.error();
+  if (auto same = is_committed_in_store(to, id, sealed->text); !same) return same.error();
   mirrored.was_committed = true;
   return mirrored;
 }

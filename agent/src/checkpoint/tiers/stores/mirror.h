@@ -30,21 +30,21 @@ struct MirrorOptions {
   std::stop_token stop{};
 };
 
-struct Mirrored {
+struct MirrorResult {
   std::string digest;            // of the manifest, the same in both places
   std::uint64_t packs_sent = 0;  // the others were there already
   std::uint64_t packs_already_in_store = 0;
   bool was_committed = false;  // before this call
 
-  friend bool operator==(const Mirrored&, const Mirrored&) = default;
+  friend bool operator==(const MirrorResult&, const MirrorResult&) = default;
 };
 
 // When mirror_checkpoint() returns without an error, the checkpoint is committed in the store. Returns
 // kConflict, and changes nothing, if the store has another checkpoint or another run's pack under the same
 // name. Returns kCorrupted if the checkpoint in `from` is damaged. Errors except kConflict and kCorrupted may
 // be temporary: any process may call mirror_checkpoint() again.
-[[nodiscard]] Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id,
-                                                 ObjectStoreDisk& to, const MirrorOptions& options);
+[[nodiscard]] Result<MirrorResult> mirror_checkpoint(const Disk& from, const CheckpointId& id,
+                                                     ObjectStoreDisk& to, const MirrorOptions& options);
 
 // Copies the pack of one rank to the store, after the part files that the pack needs. Returns true if the
 // pack was sent, and false if the store already had it. Use mirror_pack() if the ranks do not share a disk:

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::checkpoint {
 
@@ -29,33 +29,33 @@ bool may_copy_succeed_later(const Error& error) {
 
 MirrorWorker::MirrorWorker(std::shared_ptr<const Disk> from, std::shared_ptr<objects::ObjectStore> to,
                            MirrorWorkerOptions options)
-    : from_(std::move(from)),
-      to_(std::move(to)),
+    : source_disk_(std::move(from)),
+      store_(std::move(to)),
       options_(std::move(options)),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 MirrorWorker::~MirrorWorker() = default;
 
 void MirrorWorker::note_committed(const CheckpointId& id) {
-  const std::lock_guard lock(mutex_);
-  if (durable_ && *durable_ >= id) return;
+  const MutexLock lock(mutex_);
+  if (newest_in_store_ && *newest_in_store_ >= id) return;
   if (!next_copy_ || *next_copy_ < id) next_copy_ = id;
   changed_.notify_all();
 }
 
 void MirrorWorker::go_back_to(const std::optional<CheckpointId>& id) {
-  const std::lock_guard lock(mutex_);
-  next_copy_ = durable_ >= id ? std::nullopt : id;
+  const MutexLock lock(mutex_);
+  next_copy_ = newest_in_store_ >= id ? std::nullopt : id;
   changed_.notify_all();
 }
 
 std::optional<CheckpointId> MirrorWorker::durable() const {
-  const std::lock_guard lock(mutex_);
-  return durable_;
+  const MutexLock lock(mutex_);
+  return newest_in_store_;
 }
 
 std::set<CheckpointId> MirrorWorker::being_copied() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::set<CheckpointId> ids;
   for (const auto& id : {next_copy_, current_copy_})
     if (id) ids.insert(*id);
@@ -63,18 +63,21 @@ std::set<CheckpointId> MirrorWorker::being_copied() const {
 }
 
 bool MirrorWorker::wait_for(const CheckpointId& id, Duration at_most) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit_to_one_year(at_most), [&] { return durable_ && *durable_ >= id; });
+  MutexLock lock(mutex_);
+  return changed_.wait_for(lock, limit_to_one_year(at_most), [&]() RATOON_REQUIRES(mutex_) {
+    return newest_in_store_ && *newest_in_store_ >= id;
+  });
 }
 
 bool MirrorWorker::wait_for_report(Duration at_most) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit_to_one_year(at_most), [&] { return !is_reporting_; });
+  MutexLock lock(mutex_);
+  return changed_.wait_for(lock, limit_to_one_year(at_most),
+                           [&]() RATOON_REQUIRES(mutex_) { return !is_reporting_; });
 }
 
-void MirrorWorker::record_result(const CheckpointId& id, const Result<Mirrored>& result) {
-  const std::lock_guard lock(mutex_);
-  if (result && (!durable_ || *durable_ < id)) durable_ = id;
+void MirrorWorker::record_result(const CheckpointId& id, const Result<MirrorResult>& result) {
+  const MutexLock lock(mutex_);
+  if (result && (!newest_in_store_ || *newest_in_store_ < id)) newest_in_store_ = id;
   current_copy_.reset();
   is_reporting_ = true;
   const bool is_settled = result || !may_copy_succeed_later(result.error());
@@ -83,23 +86,23 @@ void MirrorWorker::record_result(const CheckpointId& id, const Result<Mirrored>&
 }
 
 // Catches every exception of the copy: an uncaught exception in this thread would end the process.
-Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
-                                    const MirrorOptions& mirror) const {
+Result<MirrorResult> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
+                                        const MirrorOptions& mirror) const {
   try {
-    return mirror_checkpoint(*from_, id, to, mirror);
+    return mirror_checkpoint(*source_disk_, id, to, mirror);
   } catch (const std::exception& error) {
     return Error(ErrorKind::kUnavailable, std::string("copying to a store: ") + error.what());
   }
 }
 
-void MirrorWorker::report_result(const CheckpointId& id, const Result<Mirrored>& result,
+void MirrorWorker::report_result(const CheckpointId& id, const Result<MirrorResult>& result,
                                  const std::stop_token& stop) {
   try {
     if (options_.on_result) options_.on_result(id, result, stop);
   } catch (const std::exception& error) {
     report_failure(id, error.what(), stop);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_reporting_ = false;
   changed_.notify_all();
 }
@@ -124,7 +127,7 @@ void MirrorWorker::begin(const std::stop_token& stop) const {
 }
 
 void MirrorWorker::work(const std::stop_token& stop) {
-  ObjectStoreDisk to(to_, stop);
+  ObjectStoreDisk to(store_, stop);
   MirrorOptions mirror = options_.mirror;
   mirror.stop = stop;
   begin(stop);
@@ -132,8 +135,9 @@ void MirrorWorker::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     CheckpointId id;
     {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return next_copy_.has_value(); })) return;
+      MutexLock lock(mutex_);
+      if (!changed_.wait(lock, stop, [&]() RATOON_REQUIRES(mutex_) { return next_copy_.has_value(); }))
+        return;
       id = *next_copy_;
       current_copy_ = id;
     }
@@ -145,7 +149,7 @@ void MirrorWorker::work(const std::stop_token& stop) {
       pause = options_.pause_first;
       continue;
     }
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     static_cast<void>(changed_.wait_for(lock, stop, pause, [] { return false; }));
     pause = std::min(pause * 2, options_.pause_max);
   }

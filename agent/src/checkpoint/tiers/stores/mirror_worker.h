@@ -13,10 +13,8 @@
 // Thread contract: any thread may call any function.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -25,6 +23,7 @@
 
 #include "agent/src/checkpoint/tiers/stores/mirror.h"
 #include "base/core/clock.h"
+#include "base/core/threads/condition_variable.h"
 
 namespace ratoon::checkpoint {
 
@@ -36,7 +35,7 @@ struct MirrorWorkerOptions {
   std::function<void(const std::stop_token& stop)> before_first_copy{};
   // The worker's thread calls `on_result` with the result of each try. `on_result` can report this result,
   // remove old checkpoints and update `latest`. It should return soon after a request to `stop`.
-  std::function<void(const CheckpointId& id, const Result<Mirrored>& result, const std::stop_token& stop)>
+  std::function<void(const CheckpointId& id, const Result<MirrorResult>& result, const std::stop_token& stop)>
       on_result{};
 };
 
@@ -73,22 +72,22 @@ class MirrorWorker {
  private:
   void work(const std::stop_token& stop);
   void begin(const std::stop_token& stop) const;
-  [[nodiscard]] Result<Mirrored> copy(const CheckpointId& id, ObjectStoreDisk& to,
-                                      const MirrorOptions& mirror) const;
-  void report_result(const CheckpointId& id, const Result<Mirrored>& result, const std::stop_token& stop);
+  [[nodiscard]] Result<MirrorResult> copy(const CheckpointId& id, ObjectStoreDisk& to,
+                                          const MirrorOptions& mirror) const;
+  void report_result(const CheckpointId& id, const Result<MirrorResult>& result, const std::stop_token& stop);
   void report_failure(const CheckpointId& id, const std::string& why, const std::stop_token& stop) const;
-  void record_result(const CheckpointId& id, const Result<Mirrored>& result);
+  void record_result(const CheckpointId& id, const Result<MirrorResult>& result);
 
-  const std::shared_ptr<const Disk> from_;
-  const std::shared_ptr<objects::ObjectStore> to_;
+  const std::shared_ptr<const Disk> source_disk_;
+  const std::shared_ptr<objects::ObjectStore> store_;
   MirrorWorkerOptions options_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable_any changed_;
-  std::optional<CheckpointId> next_copy_;     // guarded by mutex_; the newest still to be copied
-  std::optional<CheckpointId> current_copy_;  // guarded by mutex_; the one being copied
-  std::optional<CheckpointId> durable_;       // guarded by mutex_
-  bool is_reporting_ = false;                 // guarded by mutex_; a copy has ended, and on_result not yet
-  std::jthread thread_;                       // the last member: it uses the others
+  mutable Mutex mutex_;
+  mutable StoppableConditionVariable changed_;
+  std::optional<CheckpointId> next_copy_ RATOON_GUARDED_BY(mutex_);     // the newest still to be copied
+  std::optional<CheckpointId> current_copy_ RATOON_GUARDED_BY(mutex_);  // the one being copied
+  std::optional<CheckpointId> newest_in_store_ RATOON_GUARDED_BY(mutex_);
+  bool is_reporting_ RATOON_GUARDED_BY(mutex_) = false;  // a copy has ended, and on_result not yet
+  std::jthread thread_;                                  // the last member: it uses the others
 };
 
 }  // namespace ratoon::checkpoint

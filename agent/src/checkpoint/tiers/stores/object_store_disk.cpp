@@ -86,7 +86,7 @@ class StoreReadFile final : public ReadFile {
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     if (bytes.empty()) return {};
     if (at > object_.size_bytes || bytes.size() > object_.size_bytes - at) return cut(at + bytes.size());
-    return damage_as_unavailable(read_twice([&] { return read_once(at, bytes); }, [] {}));
+    return damage_as_unavailable(read_with_retry([&] { return read_once(at, bytes); }, [] {}));
   }
   void drop_from_page_cache() const override {}  // every read goes to the store
 
@@ -120,7 +120,7 @@ std::string ObjectStoreDisk::shown(std::string_view path) const {
 Result<std::unique_ptr<WriteFile>> ObjectStoreDisk::create(const std::string& path) {
   if (auto checked = check_path(path); !checked) return checked.error();
   auto object = std::make_shared<BufferedObject>();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!unpublished_files_.emplace(path, object).second)
     return Error(ErrorKind::kAlreadyExists, shown(path) + " is being written by this process already");
   return std::unique_ptr<WriteFile>(std::make_unique<MemoryFile>(std::move(object), shown(path)));
@@ -135,7 +135,7 @@ Result<std::unique_ptr<ReadFile>> ObjectStoreDisk::open(const std::string& path)
 }
 
 void ObjectStoreDisk::set_progress_callback(std::function<void()> told) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   on_progress_ = std::move(told);
 }
 
@@ -144,7 +144,7 @@ Result<void> ObjectStoreDisk::rename_no_replace(const std::string& from, const s
   std::shared_ptr<BufferedObject> object;
   std::function<void()> tell;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = unpublished_files_.find(from);
     if (found == unpublished_files_.end())
       return Error(ErrorKind::kNotFound, shown(from) + " was not written by this process");
@@ -160,7 +160,7 @@ Result<void> ObjectStoreDisk::rename_no_replace(const std::string& from, const s
   };
   const auto uploaded = store_->upload(to, *object, {.replaces = false, .progress = told, .stop = stop_});
   if (!uploaded) return uploaded.error();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unpublished_files_.erase(from);
   return {};
 }
@@ -168,7 +168,7 @@ Result<void> ObjectStoreDisk::rename_no_replace(const std::string& from, const s
 Result<void> ObjectStoreDisk::remove(const std::string& path) {
   if (auto checked = check_path(path); !checked) return checked;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (unpublished_files_.erase(path) != 0) return {};
   }
   return store_->remove(path, stop_);
@@ -201,7 +201,7 @@ Result<void> ObjectStoreDisk::sync_folder(const std::string& path) {
 
 Result<std::vector<objects::ObjectInfo>> ObjectStoreDisk::list_objects(std::string_view beginning) const {
   return damage_as_unavailable(
-      read_twice([&] { return objects::list_all(*store_, beginning, stop_); }, [] {}));
+      read_with_retry([&] { return objects::list_all(*store_, beginning, stop_); }, [] {}));
 }
 
 Result<std::vector<DiskEntry>> ObjectStoreDisk::list(const std::string& path) const {
@@ -220,7 +220,8 @@ Result<std::vector<DiskEntry>> ObjectStoreDisk::list(const std::string& path) co
   return entries;
 }
 
-std::shared_ptr<Disk> wrap_store(std::shared_ptr<ObjectStoreDisk> store, const FolderWrapper& folders) {
+std::shared_ptr<Disk> wrap_if_folder_store(std::shared_ptr<ObjectStoreDisk> store,
+                                           const FolderWrapper& folders) {
   const auto uri = objects::parse_store_uri(store->store().uri());
   const bool is_folder = uri && uri->scheme == objects::StoreScheme::kFile;
   return is_folder && folders ? folders(std::move(store)) : store;

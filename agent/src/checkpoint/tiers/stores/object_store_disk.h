@@ -20,7 +20,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -28,6 +27,7 @@
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/tiers/stores/buffered_object.h"
 #include "agent/src/objects/object_store.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::checkpoint {
 
@@ -58,10 +58,11 @@ class ObjectStoreDisk final : public Disk {
  private:
   const std::shared_ptr<objects::ObjectStore> store_;
   const std::stop_token stop_;
-  std::mutex mutex_;
-  std::function<void()> on_progress_;  // reports progress; may be empty; guarded by mutex_
-  // mutex_ guards unpublished_files_, which maps temporary paths to files that have no final name yet.
-  std::map<std::string, std::shared_ptr<BufferedObject>, std::less<>> unpublished_files_;
+  Mutex mutex_;
+  std::function<void()> on_progress_ RATOON_GUARDED_BY(mutex_);  // reports progress; may be empty
+  // Maps temporary paths to files that have no final name yet.
+  std::map<std::string, std::shared_ptr<BufferedObject>, std::less<>> unpublished_files_
+      RATOON_GUARDED_BY(mutex_);
 };
 
 // A function that wraps the Disk of a folder, for example to add a timeout, since a folder may be on a disk
@@ -70,7 +71,7 @@ class ObjectStoreDisk final : public Disk {
 using FolderWrapper = std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)>;
 
 // Wraps a store that is a folder (file://). If the store is not a folder, returns it unchanged.
-[[nodiscard]] std::shared_ptr<Disk> wrap_store(std::shared_ptr<ObjectStoreDisk> store,
-                                               const FolderWrapper& folders);
+[[nodiscard]] std::shared_ptr<Disk> wrap_if_folder_store(std::shared_ptr<ObjectStoreDisk> store,
+                                                         const FolderWrapper& folders);
 
 }  // namespace ratoon::checkpoint

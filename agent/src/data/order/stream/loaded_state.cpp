@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <ratoon/stream.h>
@@ -17,6 +16,7 @@
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/never_destroyed.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 namespace data {
@@ -25,8 +25,8 @@ namespace {
 // Records the saved states that this process has loaded into streams from which no batch was taken yet.
 struct UnusedLoadedStates {
   std::atomic<std::uint32_t> count{0};  // a batch needs no lock if this is 0
-  std::mutex mutex;
-  std::vector<LoadedState*> all;  // guarded by mutex
+  Mutex mutex;
+  std::vector<LoadedState*> all RATOON_GUARDED_BY(mutex);
 };
 
 UnusedLoadedStates& unused_loaded_states() {
@@ -46,13 +46,13 @@ class LoadedState {
  public:
   LoadedState(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches)
       : recipe_(std::move(recipe)), slot_(slot), batches_(batches) {
-    const std::lock_guard lock(unused_loaded_states().mutex);
+    const MutexLock lock(unused_loaded_states().mutex);
     unused_loaded_states().all.push_back(this);
     ++unused_loaded_states().count;
   }
   ~LoadedState() {
     {
-      const std::lock_guard lock(unused_loaded_states().mutex);
+      const MutexLock lock(unused_loaded_states().mutex);
       std::erase(unused_loaded_states().all, this);
       --unused_loaded_states().count;
     }
@@ -97,7 +97,7 @@ void Stream::forget_load() const {
 void Stream::note_batch() const {
   data::UnusedLoadedStates& waiting = data::unused_loaded_states();
   if (waiting.count == 0) return;
-  const std::lock_guard lock(waiting.mutex);
+  const MutexLock lock(waiting.mutex);
   for (data::LoadedState* state : waiting.all) state->record_other_stream(*reader_.plan_->recipe);
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t kDigestChunkSlots = 512;
 
 // Returns the 64-bit number that the digest hashes for a slot: the sample and its source, or, if there is one
 // source, only the sample.
-std::uint64_t slot_hash(const Slot& slot) {
+std::uint64_t slot_hash_input(const Slot& slot) {
   return slot.sample ^ (slot.source * 0x9E3779B97F4A7C15);
 }
 
@@ -77,7 +77,7 @@ void Stream::consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots) 
     const std::span<Slot> filled =
         std::span(chunk).first(std::min<std::uint64_t>(kDigestChunkSlots, batch.last - first));
     reader_.fill(first, filled);
-    for (const Slot& slot : filled) digest = mix_into(digest, slot_hash(slot));
+    for (const Slot& slot : filled) digest = mix_into(digest, slot_hash_input(slot));
     if (slots == nullptr) continue;
     const std::uint64_t from = std::clamp(mine.first, first, first + filled.size()) - first;
     const std::uint64_t to = std::clamp(mine.last, first, first + filled.size()) - first;

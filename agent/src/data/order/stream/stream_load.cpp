@@ -90,7 +90,7 @@ std::string Stream::save_state() const {
   stream.cursor = cursor_;
   stream.batches = batches_;
   stream.digest = digest_;
-  stream.accepted_differences = differences_;
+  stream.accepted_differences = accepted_differences_;
   return data::encode_stream(stream);
 }
 
@@ -100,7 +100,7 @@ void Stream::load_state(std::string_view state) {
   const std::vector<StreamDifference> differences =
       data::differences_between(stored, data::store_recipe(*recipe));
   for (const StreamDifference& difference : differences) {
-    check_difference_is_allowed(difference, accepted_);
+    check_difference_is_allowed(difference, allowed_differences_);
     if (stored.accepted_differences.size() == data::kAcceptedDifferencesMax)
       refuse_load("options of the stream were changed " + std::to_string(data::kAcceptedDifferencesMax) +
                   " times, and its state has no room for more changes: begin a run of another name");
@@ -117,7 +117,7 @@ void Stream::load_state(std::string_view state) {
   }
   batches_ = stored.batches;
   digest_ = stored.digest;
-  differences_ = std::move(stored.accepted_differences);
+  accepted_differences_ = std::move(stored.accepted_differences);
   use(std::move(plan));
   note_load();
 }

@@ -68,10 +68,10 @@ Plan::MixtureRange Plan::mixture_at(std::uint64_t slot) const {
 std::optional<std::uint64_t> Plan::slot_of_draw(std::uint32_t source, std::uint64_t count) const {
   if (!recipe->is_mixture()) return count;
   const Segment& in = last_segment_where(
-      *this, [&](const Segment& s) { return s.mixture->draws_before_origin[source] <= count; });
+      *this, [&](const Segment& s) { return s.mixture->draws_before_first_slot[source] <= count; });
   const std::uint32_t weight = in.mixture->weights[source];
   if (weight == 0) return std::nullopt;
-  const std::uint64_t number = (count - in.mixture->draws_before_origin[source]) / weight;
+  const std::uint64_t number = (count - in.mixture->draws_before_first_slot[source]) / weight;
   if (number > kSlotsMax / kMixtureBlockSlots) return std::nullopt;
   const MixtureBlock block(in.mixture, recipe->seed, number);
   return block.start() + block.find_draw(source, count);
@@ -124,7 +124,7 @@ Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::u
     first.mixture = std::make_shared<const Mixture>(
         Mixture{.origin = 0,
                 .weights = plan.recipe->weights,
-                .draws_before_origin = std::vector<std::uint64_t>(plan.recipe->sources.size(), 0)});
+                .draws_before_first_slot = std::vector<std::uint64_t>(plan.recipe->sources.size(), 0)});
   }
   plan.segments.push_back(std::move(first));
   return plan;
@@ -158,12 +158,12 @@ Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> w
   if (!plan.recipe->is_mixture() || weights == plan.last_segment().mixture->weights) return plan;
   if (plan.last_segment().first_batch != batches) append_segment(plan, make_next_segment(plan, batches));
   Segment& changed = plan.segments.back();
-  Mixture mixture{.origin = 0, .weights = std::move(weights), .draws_before_origin = {}};
+  Mixture mixture{.origin = 0, .weights = std::move(weights), .draws_before_first_slot = {}};
   if (plan.segments.size() == 1) {
-    mixture.draws_before_origin.assign(mixture.weights.size(), 0);
+    mixture.draws_before_first_slot.assign(mixture.weights.size(), 0);
   } else {
     mixture.origin = changed.start;
-    mixture.draws_before_origin = source_draws_before(plan, changed.start);
+    mixture.draws_before_first_slot = source_draws_before(plan, changed.start);
   }
   changed.mixture = std::make_shared<const Mixture>(std::move(mixture));
   return plan;

@@ -38,10 +38,10 @@ double share_weight(SlotRange batch, std::uint32_t rank, std::uint32_t world_siz
 }
 
 StreamReader::StreamReader(std::shared_ptr<const data::Plan> plan)
-    : plan_(std::move(plan)), orders_(std::min(plan_->recipe->sources.size(), kCachedOrdersMax)) {}
+    : plan_(std::move(plan)), cached_orders_(std::min(plan_->recipe->sources.size(), kCachedOrdersMax)) {}
 
 const data::EpochOrder& StreamReader::order_of(std::uint64_t source, std::uint64_t epoch) const {
-  Known& known = orders_[source % orders_.size()];
+  Known& known = cached_orders_[source % cached_orders_.size()];
   if (known.order == nullptr || known.source != source || known.epoch != epoch) {
     known.order = nullptr;  // first, because two orders of many shards would need twice the memory
     known.order = data::make_epoch_order(plan_->recipe, source, epoch);
@@ -53,11 +53,11 @@ const data::EpochOrder& StreamReader::order_of(std::uint64_t source, std::uint64
 
 const data::MixtureBlock& StreamReader::block_of(std::uint64_t slot) const {
   const data::Plan::MixtureRange reach = plan_->mixture_at(slot);
-  if (block_ == nullptr || !block_->contains_slot(*reach.mixture, slot)) {
+  if (cached_block_ == nullptr || !cached_block_->contains_slot(*reach.mixture, slot)) {
     const std::uint64_t number = (slot - reach.mixture->origin) / data::kMixtureBlockSlots;
-    block_ = std::make_shared<const data::MixtureBlock>(reach.mixture, plan_->recipe->seed, number);
+    cached_block_ = std::make_shared<const data::MixtureBlock>(reach.mixture, plan_->recipe->seed, number);
   }
-  return *block_;
+  return *cached_block_;
 }
 
 void StreamReader::check_known(std::uint64_t first) const {

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr std::size_t kStateBytesMax = 32 * 1024 * 1024;
 constexpr int kStateDepthMax = 4;
 constexpr std::size_t kDigestDigits = 16;
-constexpr std::size_t kWordBytesMax = 64;
+constexpr std::size_t kShortTextBytesMax = 64;
 constexpr std::size_t kOrderBytesMax = 128;
 constexpr std::size_t kValueBytesMax = 512;
 // The maximum number of bytes of all source names in a saved state, including quotes and commas.
@@ -91,7 +91,7 @@ StoredSegment read_segment(Fields f) {
 
 AcceptedDifference read_accepted_difference(Fields f) {
   return {.slot = f.whole("slot", kSlotsMax),
-          .what = f.text("what", kWordBytesMax),
+          .what = f.text("what", kShortTextBytesMax),
           .was = f.optional_text("was", kValueBytesMax),
           .is = f.optional_text("is", kValueBytesMax)};
 }
@@ -120,11 +120,12 @@ std::shared_ptr<const Mixture> restore_mixture(const StoredSegment& segment, con
   if (weights.size() != before.recipe->sources.size() || total != kMixtureBlockSlots)
     refuse_state("the weights of a segment must have one number for each source and sum to " +
                  std::to_string(kMixtureBlockSlots));
-  Mixture mixture{
-      .origin = 0, .weights = weights, .draws_before_origin = std::vector<std::uint64_t>(weights.size(), 0)};
+  Mixture mixture{.origin = 0,
+                  .weights = weights,
+                  .draws_before_first_slot = std::vector<std::uint64_t>(weights.size(), 0)};
   if (!before.segments.empty()) {
     mixture.origin = segment.start;
-    mixture.draws_before_origin = source_draws_before(before, segment.start);
+    mixture.draws_before_first_slot = source_draws_before(before, segment.start);
   }
   return std::make_shared<const Mixture>(std::move(mixture));
 }
@@ -169,7 +170,7 @@ std::string encode_stream(const StoredStream& stream) {
   if (stream.window_shards != 0) body["window_shards"] = stream.window_shards;
   if (stream.first_known_slot != 0) body["first_known"] = stream.first_known_slot;
   if (!stream.accepted_differences.empty()) body["accepted"] = std::move(accepted);
-  return seal_state(std::move(body));
+  return encode_state_with_digest(std::move(body));
 }
 
 StoredStream decode_stream(std::string_view text) {
@@ -182,8 +183,8 @@ StoredStream decode_stream(std::string_view text) {
   check_state_format(f);
   StoredStream stream;
   stream.order = f.text("order", kOrderBytesMax);
-  stream.epoch_end = f.text("epoch_end", kWordBytesMax);
-  stream.window_shards = f.optional_whole("window_shards", kUint64Max);
+  stream.epoch_end = f.text("epoch_end", kShortTextBytesMax);
+  stream.window_shards = f.optional_whole_number("window_shards", kUint64Max);
   stream.seed = f.whole("seed", kUint64Max);
   stream.global_batch = f.whole("global_batch", kGlobalBatchMax);
   read_sources(f.object("sources"), stream);
@@ -193,7 +194,7 @@ StoredStream decode_stream(std::string_view text) {
   stream.cursor = f.whole("cursor", kSlotsMax);
   stream.batches = f.whole("batches", kSlotsMax);
   stream.digest = read_digest(f);
-  stream.first_known_slot = f.optional_whole("first_known", kSlotsMax);
+  stream.first_known_slot = f.optional_whole_number("first_known", kSlotsMax);
   for (const json& item : f.list("accepted", kAcceptedDifferencesMax))
     stream.accepted_differences.push_back(read_accepted_difference(f.child(item, "accepted[]")));
   if (complaint) refuse_state(complaint->message());

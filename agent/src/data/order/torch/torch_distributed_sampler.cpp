@@ -14,7 +14,7 @@ namespace {
 // exact for more than 2^53 samples.
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
-data::RankListShare share_of(const DistributedSamplerOptions& options, std::uint64_t start) {
+data::RankListShare rank_list_share_of(const DistributedSamplerOptions& options, std::uint64_t start) {
   return {.samples = options.samples,
           .start = start,
           .world_size = options.world_size,
@@ -40,17 +40,17 @@ void DistributedSampler::set_epoch(std::uint64_t epoch) {
 }
 
 std::uint64_t DistributedSampler::size() const {
-  return share_of(options_, start_).size();
+  return rank_list_share_of(options_, skipped_entries_).size();
 }
 
 const IndexList& DistributedSampler::list() const {
   const std::uint64_t seed = options_.seed + (options_.repeat_epoch_0 ? 0 : epoch_);
-  if (!list_ || list_->first != seed) {
-    list_.reset();  // two lists at a time would need twice the memory
-    list_.emplace(
+  if (!index_list_ || index_list_->first != seed) {
+    index_list_.reset();  // two lists at a time would need twice the memory
+    index_list_.emplace(
         seed, data::cached_torch_randperm(options_.samples, seed, options_.release, options_.list_folder));
   }
-  return list_->second;
+  return index_list_->second;
 }
 
 std::uint64_t DistributedSampler::at(std::uint64_t place) const {
@@ -58,13 +58,13 @@ std::uint64_t DistributedSampler::at(std::uint64_t place) const {
     throw std::out_of_range("place " + std::to_string(place) + " is not below " + std::to_string(size()) +
                             ", the number of samples of a rank in this epoch");
   }
-  const std::uint64_t entry = share_of(options_, start_).entry(place);
+  const std::uint64_t entry = rank_list_share_of(options_, skipped_entries_).entry(place);
   return options_.shuffle ? list()[entry] : entry;
 }
 
 std::vector<std::uint64_t> DistributedSampler::fetch(std::uint64_t count) {
-  std::vector<std::uint64_t> samples(std::min(count, size() - fetched_));
-  for (std::uint64_t& sample : samples) sample = at(fetched_++);
+  std::vector<std::uint64_t> samples(std::min(count, size() - fetched_rounds_));
+  for (std::uint64_t& sample : samples) sample = at(fetched_rounds_++);
   return samples;
 }
 
@@ -75,14 +75,15 @@ void DistributedSampler::advance(std::uint64_t samples) {
                                 " samples of this rank are left. Call set_epoch() first");
   }
   progress_ += samples;
-  fetched_ = std::max(fetched_, progress_);
+  fetched_rounds_ = std::max(fetched_rounds_, progress_);
 }
 
 ListPosition DistributedSampler::position() const {
   // When this rank has taken all its samples, no rank of any world size has a sample left in the epoch. All
   // remaining entries of the list are padding, or belong to no rank.
   const bool is_done = remaining() == 0;
-  return {.epoch = epoch_, .consumed = is_done ? options_.samples : start_ + progress_ * options_.world_size};
+  return {.epoch = epoch_,
+          .consumed = is_done ? options_.samples : skipped_entries_ + progress_ * options_.world_size};
 }
 
 void DistributedSampler::seek(ListPosition position) {
@@ -91,9 +92,9 @@ void DistributedSampler::seek(ListPosition position) {
                                 std::to_string(options_.samples));
   }
   epoch_ = position.epoch;
-  start_ = position.consumed % options_.world_size;
+  skipped_entries_ = position.consumed % options_.world_size;
   progress_ = position.consumed / options_.world_size;
-  fetched_ = progress_;
+  fetched_rounds_ = progress_;
 }
 
 std::string DistributedSampler::save_state() const {

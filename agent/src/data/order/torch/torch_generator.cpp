@@ -9,7 +9,7 @@ namespace ratoon {
 namespace {
 
 constexpr std::size_t kWords = 624;
-constexpr std::size_t kShift = 397;
+constexpr std::size_t kTwistDistance = 397;
 
 constexpr std::uint32_t twist(std::uint32_t one, std::uint32_t next) {
   const std::uint32_t mixed = (one & 0x80000000U) | (next & 0x7fffffffU);
@@ -33,18 +33,18 @@ TorchGenerator::TorchGenerator(std::uint64_t seed) : seed_(seed) {
 }
 
 void TorchGenerator::make_words() {
-  for (std::size_t i = 0; i < kWords - kShift; ++i)
-    words_[i] = words_[i + kShift] ^ twist(words_[i], words_[i + 1]);
-  for (std::size_t i = kWords - kShift; i + 1 < kWords; ++i)
-    words_[i] = words_[i + kShift - kWords] ^ twist(words_[i], words_[i + 1]);
-  words_[kWords - 1] = words_[kShift - 1] ^ twist(words_[kWords - 1], words_[0]);
-  used_ = 0;
+  for (std::size_t i = 0; i < kWords - kTwistDistance; ++i)
+    words_[i] = words_[i + kTwistDistance] ^ twist(words_[i], words_[i + 1]);
+  for (std::size_t i = kWords - kTwistDistance; i + 1 < kWords; ++i)
+    words_[i] = words_[i + kTwistDistance - kWords] ^ twist(words_[i], words_[i + 1]);
+  words_[kWords - 1] = words_[kTwistDistance - 1] ^ twist(words_[kWords - 1], words_[0]);
+  used_words_ = 0;
   is_fresh_ = false;
 }
 
 std::uint32_t TorchGenerator::random() {
-  if (used_ == kWords) make_words();
-  return temper(words_[used_++]);
+  if (used_words_ == kWords) make_words();
+  return temper(words_[used_words_++]);
 }
 
 std::uint64_t TorchGenerator::random64() {
@@ -58,24 +58,24 @@ std::uint64_t TorchGenerator::draw_seed() {
 
 void TorchGenerator::fill(std::span<std::uint32_t> numbers) {
   while (!numbers.empty()) {
-    if (used_ == kWords) make_words();
-    const std::size_t count = std::min<std::size_t>(numbers.size(), kWords - used_);
-    for (std::size_t i = 0; i < count; ++i) numbers[i] = temper(words_[used_ + i]);
-    used_ += static_cast<std::uint32_t>(count);
+    if (used_words_ == kWords) make_words();
+    const std::size_t count = std::min<std::size_t>(numbers.size(), kWords - used_words_);
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = temper(words_[used_words_ + i]);
+    used_words_ += static_cast<std::uint32_t>(count);
     numbers = numbers.subspan(count);
   }
 }
 
 void TorchGenerator::discard(std::uint64_t numbers) {
-  while (numbers > kWords - used_) {
-    numbers -= kWords - used_;
+  while (numbers > kWords - used_words_) {
+    numbers -= kWords - used_words_;
     make_words();
   }
-  used_ += static_cast<std::uint32_t>(numbers);
+  used_words_ += static_cast<std::uint32_t>(numbers);
 }
 
 bool operator==(const TorchGenerator& one, const TorchGenerator& other) {
-  return one.used_ == other.used_ && one.words_ == other.words_;
+  return one.used_words_ == other.used_words_ && one.words_ == other.words_;
 }
 
 }  // namespace ratoon

@@ -42,9 +42,9 @@ std::uint64_t read_little_endian(std::string_view bytes, std::size_t at, std::si
 std::string TorchGenerator::state() const {
   std::string bytes(kStateBytes, '\0');
   write_little_endian(bytes, kSeedOffset, seed_, 8);
-  write_little_endian(bytes, kWordsLeftOffset, used_ == kWords ? 1 : kWords + 1 - used_, 4);
+  write_little_endian(bytes, kWordsLeftOffset, used_words_ == kWords ? 1 : kWords + 1 - used_words_, 4);
   write_little_endian(bytes, kIsSeededOffset, 1, 4);
-  write_little_endian(bytes, kNextWordOffset, is_fresh_ ? 0 : used_, 8);
+  write_little_endian(bytes, kNextWordOffset, is_fresh_ ? 0 : used_words_, 8);
   for (std::size_t i = 0; i < kWords; ++i) write_little_endian(bytes, kWordsOffset + 8 * i, words_[i], 8);
   return bytes;
 }
@@ -70,7 +70,7 @@ TorchGenerator TorchGenerator::from_state(std::string_view bytes) {
                        ", but a word has 32 bits");
     generator.words_[i] = static_cast<std::uint32_t>(word);
   }
-  generator.used_ = is_fresh ? kWords : static_cast<std::uint32_t>(next);
+  generator.used_words_ = is_fresh ? kWords : static_cast<std::uint32_t>(next);
   generator.is_fresh_ = is_fresh;
   return generator;
 }

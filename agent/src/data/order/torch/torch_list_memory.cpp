@@ -32,7 +32,7 @@ void write_inverse(std::span<const Number> numbers, std::span<Number> places) {
 
 IndexListMemory::IndexListMemory(const IndexListLayout& image, std::span<std::byte> pages,
                                  std::filesystem::path path, UniqueFd file)
-    : image_(image),
+    : layout_(image),
       bytes_(pages),
       file_(std::move(file)),
       path_(std::move(path)),
@@ -77,9 +77,9 @@ Result<std::shared_ptr<IndexListMemory>> IndexListMemory::map_file(const std::fi
 }
 
 void IndexListMemory::check(std::uint64_t place) const {
-  const std::size_t block = image_.block_of(place);
+  const std::size_t block = layout_.block_of(place);
   if (is_checked_[block].load(std::memory_order_acquire)) return;
-  if (const auto checked = image_.check_block(bytes_, block); !checked) {
+  if (const auto checked = layout_.check_block(bytes_, block); !checked) {
     const std::string damage =
         "the list of samples in " + path_.string() + " is damaged: " + checked.error().message() + ". ";
     // Remove the damaged file, because the next start would find the same damage.
@@ -95,23 +95,23 @@ void IndexListMemory::check(std::uint64_t place) const {
 }
 
 std::uint64_t IndexListMemory::place_of(std::uint64_t number) const {
-  const std::scoped_lock guard(mutex_);
+  const MutexLock guard(mutex_);
   if (inverse_ == nullptr) inverse_ = invert();
-  if (image_.bytes_per_number() == 4) return numbers_in<std::uint32_t>(image_, inverse_->bytes_)[number];
-  return numbers_in<std::uint64_t>(image_, inverse_->bytes_)[number];
+  if (layout_.bytes_per_number() == 4) return numbers_in<std::uint32_t>(layout_, inverse_->bytes_)[number];
+  return numbers_in<std::uint64_t>(layout_, inverse_->bytes_)[number];
 }
 
 std::shared_ptr<IndexListMemory> IndexListMemory::invert() const {
-  const std::uint64_t block_numbers = IndexListLayout::kBlockBytes / image_.bytes_per_number();
-  for (std::size_t block = 0; is_file_mapping() && block < image_.block_count(); ++block)
+  const std::uint64_t block_numbers = IndexListLayout::kBlockBytes / layout_.bytes_per_number();
+  for (std::size_t block = 0; is_file_mapping() && block < layout_.block_count(); ++block)
     check(block * block_numbers);
-  auto inverse = allocate(image_);
-  if (image_.bytes_per_number() == 4) {
-    write_inverse<std::uint32_t>(numbers_in<std::uint32_t>(image_, bytes_),
-                                 numbers_in<std::uint32_t>(image_, inverse->bytes_));
+  auto inverse = allocate(layout_);
+  if (layout_.bytes_per_number() == 4) {
+    write_inverse<std::uint32_t>(numbers_in<std::uint32_t>(layout_, bytes_),
+                                 numbers_in<std::uint32_t>(layout_, inverse->bytes_));
   } else {
-    write_inverse<std::uint64_t>(numbers_in<std::uint64_t>(image_, bytes_),
-                                 numbers_in<std::uint64_t>(image_, inverse->bytes_));
+    write_inverse<std::uint64_t>(numbers_in<std::uint64_t>(layout_, bytes_),
+                                 numbers_in<std::uint64_t>(layout_, inverse->bytes_));
   }
   return inverse;
 }

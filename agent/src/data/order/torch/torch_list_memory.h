@@ -4,12 +4,12 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <ratoon/torch_random.h>
 
 #include "agent/src/data/order/torch/index_list_layout.h"
+#include "base/core/threads/mutex.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::data {
@@ -31,7 +31,7 @@ class IndexListMemory : public IndexList::Owner {
   IndexListMemory& operator=(const IndexListMemory&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
-  [[nodiscard]] const IndexListLayout& image() const { return image_; }
+  [[nodiscard]] const IndexListLayout& image() const { return layout_; }
   [[nodiscard]] bool is_file_mapping() const { return !path_.empty(); }
 
   // Verifies the checksum of the block that contains index `place` of the list. Removes a damaged file, so
@@ -42,14 +42,14 @@ class IndexListMemory : public IndexList::Owner {
  private:
   [[nodiscard]] std::shared_ptr<IndexListMemory> invert() const;
 
-  IndexListLayout image_;
+  IndexListLayout layout_;
   std::span<std::byte> bytes_;
   UniqueFd file_;               // holds a shared lock on the mapped file, so that no process removes the file
   std::filesystem::path path_;  // empty: anonymous pages
   mutable std::vector<std::atomic<bool>> is_checked_;  // per block; two threads may both check one
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<IndexListMemory>
-      inverse_;  // created at the first call of place_of(); guarded by mutex_
+  mutable Mutex mutex_;
+  // Created at the first call of place_of().
+  mutable std::shared_ptr<IndexListMemory> inverse_ RATOON_GUARDED_BY(mutex_);
 };
 
 // Returns the list of numbers that `memory` holds.

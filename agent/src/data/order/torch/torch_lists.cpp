@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include <fcntl.h>
@@ -14,17 +13,24 @@
 #include "agent/src/data/order/torch/torch_randperm.h"
 #include "agent/src/data/sets/refuse.h"
 #include "base/core/never_destroyed.h"
+#include "base/core/threads/mutex.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon {
 
 IndexList::IndexList(std::shared_ptr<const Owner> owner, std::span<const std::uint32_t> numbers,
                      bool needs_checks)
-    : owner_(std::move(owner)), narrow_(numbers.data()), size_(numbers.size()), needs_checks_(needs_checks) {}
+    : owner_(std::move(owner)),
+      numbers32_(numbers.data()),
+      size_(numbers.size()),
+      needs_checks_(needs_checks) {}
 
 IndexList::IndexList(std::shared_ptr<const Owner> owner, std::span<const std::uint64_t> numbers,
                      bool needs_checks)
-    : owner_(std::move(owner)), wide_(numbers.data()), size_(numbers.size()), needs_checks_(needs_checks) {}
+    : owner_(std::move(owner)),
+      numbers64_(numbers.data()),
+      size_(numbers.size()),
+      needs_checks_(needs_checks) {}
 
 namespace data {
 namespace {
@@ -115,7 +121,7 @@ std::shared_ptr<IndexListMemory> load_or_create_list(const IndexListKey& key, To
 class ListCache {
  public:
   IndexList get(const IndexListKey& key, TorchRelease release, const std::string& folder) {
-    const std::scoped_lock guard(mutex_);
+    const MutexLock guard(mutex_);
     auto& slot = lists_[{key, folder}];
     auto memory = slot.lock();
     if (memory == nullptr) {
@@ -131,8 +137,9 @@ class ListCache {
  private:
   // A thread holds mutex_ while it computes a list, so that other threads of the process wait for the list
   // and do not compute it again.
-  std::mutex mutex_;
-  std::map<std::pair<IndexListKey, std::string>, std::weak_ptr<IndexListMemory>> lists_;
+  Mutex mutex_;
+  std::map<std::pair<IndexListKey, std::string>, std::weak_ptr<IndexListMemory>> lists_
+      RATOON_GUARDED_BY(mutex_);
 };
 
 IndexListKey list_key_of(std::uint64_t size, std::uint64_t seed, TorchRelease release) {

@@ -44,7 +44,7 @@ bool is_torchdata(const RandomSamplerOptions& options) {
 }
 
 // Returns for how many samples torchdata's sampler draws random numbers at once.
-std::uint64_t samples_per_draw(const RandomSamplerOptions& options) {
+std::uint64_t samples_per_chunk(const RandomSamplerOptions& options) {
   return options.replacement ? kDrawsPerChunk : options.samples;
 }
 
@@ -94,7 +94,7 @@ void RandomSampler::enter_epoch() {
 // position `place` of the epoch.
 bool RandomSampler::is_after_loader_draw(std::uint64_t place) const {
   return is_torchdata(options_) && options_.loader == Loader::kInProcess &&
-         place >= samples_per_draw(options_);
+         place >= samples_per_chunk(options_);
 }
 
 // Returns the generator from which the samples are drawn. Advances `outer` past the numbers that PyTorch
@@ -111,7 +111,7 @@ TorchGenerator RandomSampler::generator_of_next_epoch() const {
   if (options_.seeds_each_epoch) return outer;
   const std::uint64_t count = options_.num_samples;
   if (is_torchdata(options_)) {
-    const std::uint64_t units = (count + samples_per_draw(options_) - 1) / samples_per_draw(options_);
+    const std::uint64_t units = (count + samples_per_chunk(options_) - 1) / samples_per_chunk(options_);
     inner.discard(units * random_numbers_per_chunk(options_));
     if (options_.loader == Loader::kInProcess) inner.discard(kRandomNumbersOfLoader);
   } else if (options_.replacement) {
@@ -148,7 +148,7 @@ RandomSampler::Reader RandomSampler::reader_at(std::uint64_t progress) const {
 
 std::uint64_t RandomSampler::draw_one(Reader& reader) const {
   const std::uint64_t place = reader.fetched++;
-  if (place == samples_per_draw(options_) && is_after_loader_draw(place))
+  if (place == samples_per_chunk(options_) && is_after_loader_draw(place))
     reader.generator.discard(kRandomNumbersOfLoader);
   if (!options_.replacement) {
     if (place % options_.samples == 0) {

@@ -80,7 +80,7 @@ TorchGenerator read_generator(const std::string& text, const std::string& sample
 }
 
 // Refuses a state in which an option that determines the order differs from the program's option.
-void compare_options(const json& saved, const json& expected, const std::string& sampler) {
+void check_options_equal(const json& saved, const json& expected, const std::string& sampler) {
   if (saved.size() != expected.size())
     refuse_sampler(sampler, "the state has options that this Ratoon does not know: use a newer Ratoon");
   for (const auto& [name, value] : expected.items()) {
@@ -107,17 +107,17 @@ json parse(std::string_view text, const std::string& sampler, const json& expect
   if (f.text("sampler", 64) != sampler) f.complain("sampler", sampler);
   static_cast<void>(f.object("options"));
   if (complaint) refuse_sampler(sampler, "the state cannot be read: " + complaint->message());
-  compare_options((*body)["options"], expected_options, sampler);
+  check_options_equal((*body)["options"], expected_options, sampler);
   return *std::move(body);
 }
 
 }  // namespace
 
 std::string encode_distributed_state(const DistributedSamplerOptions& options, ListPosition position) {
-  return seal_state({{"sampler", "DistributedSampler"},
-                     {"options", to_json(options)},
-                     {"epoch", position.epoch},
-                     {"consumed", position.consumed}});
+  return encode_state_with_digest({{"sampler", "DistributedSampler"},
+                                   {"options", to_json(options)},
+                                   {"epoch", position.epoch},
+                                   {"consumed", position.consumed}});
 }
 
 ListPosition read_distributed_state(std::string_view text, const DistributedSamplerOptions& expected) {
@@ -131,11 +131,11 @@ ListPosition read_distributed_state(std::string_view text, const DistributedSamp
 }
 
 std::string encode_random_state(const RandomSamplerOptions& options, const RandomSamplerPosition& position) {
-  return seal_state({{"sampler", "RandomSampler"},
-                     {"options", to_json(options)},
-                     {"epoch", position.epoch},
-                     {"progress", position.progress},
-                     {"generator", generator_to_hex(position.generator)}});
+  return encode_state_with_digest({{"sampler", "RandomSampler"},
+                                   {"options", to_json(options)},
+                                   {"epoch", position.epoch},
+                                   {"progress", position.progress},
+                                   {"generator", generator_to_hex(position.generator)}});
 }
 
 RandomSamplerPosition read_random_state(std::string_view text, const RandomSamplerOptions& expected) {

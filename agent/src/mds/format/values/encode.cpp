@@ -90,7 +90,8 @@ Result<void> encode_text(const Encoding& encoding, const MdsValue& value, std::s
       return out += std::to_string(*number), Result<void>();
   }
   const auto* number = std::get_if<double>(&value.get());
-  if (encoding.name == "str_float" && number != nullptr) return out += python_float(*number), Result<void>();
+  if (encoding.name == "str_float" && number != nullptr)
+    return out += format_python_float(*number), Result<void>();
   return wrong_value_error(encoding, encoding.name == "str_int"     ? "a whole number"
                                      : encoding.name == "str_float" ? "a number"
                                                                     : "a text");

@@ -32,11 +32,11 @@ Result<void> append_float(ElementType type, double number, std::string& out) {
   if (type == ElementType::kFloat32) {
     if (is_finite &&
         (number > std::numeric_limits<float>::max() || number < std::numeric_limits<float>::lowest()))
-      return out_of_range_error(python_float(number));
+      return out_of_range_error(format_python_float(number));
     return append_number(out, static_cast<float>(number)), Result<void>();
   }
   const std::uint16_t half = to_float16(number);
-  if (is_finite && (half & 0x7fff) == 0x7c00) return out_of_range_error(python_float(number));
+  if (is_finite && (half & 0x7fff) == 0x7c00) return out_of_range_error(format_python_float(number));
   return append_number(out, half), Result<void>();
 }
 

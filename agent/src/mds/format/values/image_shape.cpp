@@ -7,7 +7,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-std::uint32_t big_endian(Bytes bytes) {
+std::uint32_t read_big_endian(Bytes bytes) {
   std::uint32_t value = 0;
   for (const std::byte byte : bytes) value = value << 8 | std::to_integer<std::uint32_t>(byte);
   return value;
@@ -34,7 +34,8 @@ std::optional<ImageShape> png_shape(Bytes file) {
     return std::nullopt;
   const auto color = std::to_integer<std::size_t>(file[25]);
   if (color >= kChannels.size()) return std::nullopt;
-  return shape_of(big_endian(file.subspan(20, 4)), big_endian(file.subspan(16, 4)), kChannels[color]);
+  return shape_of(read_big_endian(file.subspan(20, 4)), read_big_endian(file.subspan(16, 4)),
+                  kChannels[color]);
 }
 
 // A JPEG file is a series of segments. Each segment begins with the byte FF, a marker and, for most markers,
@@ -57,11 +58,11 @@ std::optional<ImageShape> jpeg_shape(Bytes file) {
         marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
     if (is_frame) {
       if (file.size() < at + 10) return std::nullopt;
-      return shape_of(big_endian(file.subspan(at + 5, 2)), big_endian(file.subspan(at + 7, 2)),
-                      big_endian(file.subspan(at + 9, 1)));
+      return shape_of(read_big_endian(file.subspan(at + 5, 2)), read_big_endian(file.subspan(at + 7, 2)),
+                      read_big_endian(file.subspan(at + 9, 1)));
     }
     if (marker == 0xd9 || marker == 0xda) return std::nullopt;  // the end, or pixels without a frame header
-    const std::uint32_t length = big_endian(file.subspan(at + 2, 2));
+    const std::uint32_t length = read_big_endian(file.subspan(at + 2, 2));
     if (length < 2) return std::nullopt;
     at += 2 + length;
   }

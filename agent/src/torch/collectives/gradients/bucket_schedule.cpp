@@ -9,10 +9,10 @@ namespace ratoon {
 
 BucketSchedule::BucketSchedule(std::vector<std::size_t> pieces_of_parameters, std::vector<std::size_t> order)
     : piece_of_parameter_(std::move(pieces_of_parameters)),
-      order_(std::move(order)),
-      is_ready_(piece_of_parameter_.size()),
-      has_begun_(order_.size()),
-      missing_gradients_(order_.size()) {
+      piece_order_(std::move(order)),
+      is_gradient_ready_(piece_of_parameter_.size()),
+      has_begun_(piece_order_.size()),
+      missing_gradients_(piece_order_.size()) {
   for (const std::size_t piece : piece_of_parameter_) ++missing_gradients_[piece];
 }
 
@@ -37,19 +37,20 @@ std::vector<std::size_t> BucketSchedule::next_order(std::vector<std::size_t> ord
 bool BucketSchedule::mark_ready(std::size_t parameter) {
   const std::size_t piece = piece_of_parameter_[parameter];
   if (has_begun_[piece]) return false;
-  if (!is_ready_[parameter] && --missing_gradients_[piece] == 0) completed_.push_back(piece);
-  is_ready_[parameter] = true;
+  if (!is_gradient_ready_[parameter] && --missing_gradients_[piece] == 0) completed_pieces_.push_back(piece);
+  is_gradient_ready_[parameter] = true;
   return true;
 }
 
 std::size_t BucketSchedule::take_next_piece() {
-  has_begun_[order_[next_]] = true;
-  return order_[next_++];
+  has_begun_[piece_order_[next_position_]] = true;
+  return piece_order_[next_position_++];
 }
 
-void BucketSchedule::write_completed(std::span<float> completed) const {
+void BucketSchedule::write_completion_order(std::span<float> completed) const {
   std::ranges::fill(completed, 0.0F);
-  for (std::size_t i = 0; i < completed_.size(); ++i) completed[completed_[i]] = static_cast<float>(i + 1);
+  for (std::size_t i = 0; i < completed_pieces_.size(); ++i)
+    completed[completed_pieces_[i]] = static_cast<float>(i + 1);
 }
 
 }  // namespace ratoon

@@ -34,22 +34,22 @@ class BucketSchedule {
   [[nodiscard]] bool mark_ready(std::size_t parameter);
   // Returns true if all gradients of the next piece are computed, so that its sum may begin.
   [[nodiscard]] bool is_next_piece_ready() const {
-    return next_ + 1 < order_.size() && missing_gradients_[order_[next_]] == 0;
+    return next_position_ + 1 < piece_order_.size() && missing_gradients_[piece_order_[next_position_]] == 0;
   }
-  [[nodiscard]] bool has_pieces_left() const { return next_ < order_.size(); }
+  [[nodiscard]] bool has_pieces_left() const { return next_position_ < piece_order_.size(); }
   [[nodiscard]] std::size_t take_next_piece();
   // Writes one number for each piece: its place in the order in which backward() completed the pieces on this
   // rank, counted from 1, or 0. All ranks pass the numbers of rank 0 to next_order().
-  void write_completed(std::span<float> completed) const;
+  void write_completion_order(std::span<float> completed) const;
 
  private:
   std::vector<std::size_t> piece_of_parameter_;
-  std::vector<std::size_t> order_;
-  std::vector<bool> is_ready_;
+  std::vector<std::size_t> piece_order_;
+  std::vector<bool> is_gradient_ready_;
   std::vector<bool> has_begun_;                 // one per piece
   std::vector<std::size_t> missing_gradients_;  // the number of missing gradients of each piece
-  std::vector<std::size_t> completed_;          // the pieces without missing gradients, in this order
-  std::size_t next_ = 0;                        // the position in order_
+  std::vector<std::size_t> completed_pieces_;   // the pieces without missing gradients, in this order
+  std::size_t next_position_ = 0;               // the position in piece_order_
 };
 
 }  // namespace ratoon

@@ -39,7 +39,7 @@ constexpr at::ScalarType kControlType = at::kFloat;
 }
 
 // Returns, for each parameter, whether it is the last one of its module.
-std::vector<bool> ends_of_modules(std::size_t parameters, const std::vector<std::size_t>& module_sizes) {
+std::vector<bool> is_last_of_module(std::size_t parameters, const std::vector<std::size_t>& module_sizes) {
   std::vector<bool> is_end(parameters);
   std::size_t end = 0;
   for (const std::size_t size : module_sizes) {
@@ -88,7 +88,7 @@ void GradientBuckets::lay_out_pieces() {
     std::int64_t elements;
   };
   std::vector<Size> sizes;
-  const auto is_end = ends_of_modules(parameters_.size(), layout_.module_sizes);
+  const auto is_end = is_last_of_module(parameters_.size(), layout_.module_sizes);
   const auto last_takes = [&](at::ScalarType sums, const at::Tensor& parameter) {
     if (sizes.empty() || sizes.back().sums != sums || sizes.back().means != parameter.scalar_type())
       return false;
@@ -135,7 +135,7 @@ std::vector<std::size_t> GradientBuckets::pieces_of_parameters() const {
   return pieces;
 }
 
-std::span<float> GradientBuckets::piece_numbers() {
+std::span<float> GradientBuckets::values_per_piece() {
   return std::span(control_word_.mutable_data_ptr<float>(), static_cast<std::size_t>(control_word_.numel()))
       .subspan(static_cast<std::size_t>(kFirstParameterFlag) + parameters_.size(), pieces_.size());
 }
@@ -147,7 +147,7 @@ std::span<float> GradientBuckets::extra_numbers() {
 
 void GradientBuckets::begin(std::uint32_t world_size, std::optional<std::uint64_t> samples) {
   world_size_ = world_size;
-  samples_ = samples;
+  sample_count_ = samples;
   is_filled_.assign(parameters_.size(), false);
   const double weight = samples ? static_cast<double>(*samples) : 1.0 / world_size;
   weight_ = at::scalar_tensor(weight, at::kDouble);
@@ -163,7 +163,7 @@ void GradientBuckets::fill_gradient(std::size_t parameter) {
   is_filled_[parameter] = true;
   at::Tensor view = sum_views_[parameter];
   const at::Tensor& gradient = parameters_[parameter].grad();
-  if (!gradient.defined() || samples_ == 0) {  // the mean of no samples is not a number
+  if (!gradient.defined() || sample_count_ == 0) {  // the mean of no samples is not a number
     view.zero_();
     return;
   }
@@ -181,8 +181,8 @@ void GradientBuckets::write_control_word(std::uint32_t requests) {
   auto* const control = control_word_.mutable_data_ptr<float>();
   for (std::int64_t bit = 0; bit < kRequestBits; ++bit)
     control[bit] = (requests >> bit & 1U) != 0 ? 1.0F : 0.0F;
-  control[kHasSampleCount] = samples_ ? 1.0F : 0.0F;
-  std::uint64_t left = samples_.value_or(0);
+  control[kHasSampleCount] = sample_count_ ? 1.0F : 0.0F;
+  std::uint64_t left = sample_count_.value_or(0);
   for (std::int64_t digit = 0; digit < kSampleCountDigits; ++digit, left >>= kBitsPerDigit)
     control[kFirstSampleCountDigit + digit] = static_cast<float>(left & ((1U << kBitsPerDigit) - 1));
   for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -215,7 +215,7 @@ std::uint32_t GradientBuckets::finish() {
     at::Tensor sums = pieces_[piece].narrow(0, 0, numbers);
     // The divisor is a tensor, because some accelerators compute a division by a plain number as a
     // multiplication by its inverse, which rounds twice.
-    if (samples_) sums.div_(divisors_[piece].fill_(samples));
+    if (sample_count_) sums.div_(divisors_[piece].fill_(samples));
     if (!means_[piece].is_same(pieces_[piece])) means_[piece].copy_(sums);
   }
   const auto* const control = control_word_.const_data_ptr<float>();

@@ -65,7 +65,7 @@ class GradientBuckets {
   void write_control_word(std::uint32_t requests);
   // Returns one number for each piece, at the end of the last piece. The caller writes these numbers before
   // the last piece is summed over the ranks, and reads their sums afterwards.
-  [[nodiscard]] std::span<float> piece_numbers();
+  [[nodiscard]] std::span<float> values_per_piece();
   // Returns the caller's own numbers at the end of the last piece. The caller writes these numbers before the
   // last piece is summed over the ranks, and reads their sums afterwards.
   [[nodiscard]] std::span<float> extra_numbers();
@@ -102,7 +102,7 @@ class GradientBuckets {
   at::Tensor control_word_;
   std::size_t extra_numbers_count_;
   std::uint32_t world_size_ = 1;
-  std::optional<std::uint64_t> samples_;
+  std::optional<std::uint64_t> sample_count_;
   at::Tensor weight_;  // weight of this rank's gradients in the sum
 };
 

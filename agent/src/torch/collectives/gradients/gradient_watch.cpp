@@ -1,12 +1,13 @@
 #include "agent/src/torch/collectives/gradients/gradient_watch.h"
 
 #include <exception>
-#include <mutex>
 #include <stdexcept>
 
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
+
+#include "base/core/threads/mutex.h"
 
 namespace ratoon {
 
@@ -15,12 +16,13 @@ namespace autograd = ::torch::autograd;
 // A mutex is needed, because autograd accumulates gradients on several threads if parameters are on several
 // devices.
 struct GradientWatch::Listener {
-  std::mutex mutex;
-  std::function<void(std::size_t)> on_gradient;  // guarded by mutex; empty: the GradientWatch was destroyed
-  std::exception_ptr thrown;                     // guarded by mutex
+  Mutex mutex;
+  // Empty after the GradientWatch was destroyed.
+  std::function<void(std::size_t)> on_gradient RATOON_GUARDED_BY(mutex);
+  std::exception_ptr thrown RATOON_GUARDED_BY(mutex);
 
   void tell(std::size_t parameter) {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     if (!on_gradient) return;
     try {
       on_gradient(parameter);
@@ -33,9 +35,9 @@ struct GradientWatch::Listener {
 
 // The hook is registered with autograd's node that accumulates the gradient. A hook of the tensor itself
 // would run before the gradient is added to the gradient of earlier backward() calls.
-class GradientWatch::AfterAccumulation : public autograd::FunctionPostHook {
+class GradientWatch::AccumulationHook : public autograd::FunctionPostHook {
  public:
-  AfterAccumulation(std::shared_ptr<Listener> listener, std::size_t parameter)
+  AccumulationHook(std::shared_ptr<Listener> listener, std::size_t parameter)
       : listener_(std::move(listener)), parameter_(parameter) {}
 
   autograd::variable_list operator()(const autograd::variable_list& outputs,
@@ -55,7 +57,7 @@ GradientWatch::GradientWatch(const std::vector<at::Tensor>& parameters,
   listener_->on_gradient = std::move(on_gradient);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Hook hook{.node = autograd::impl::grad_accumulator(parameters[i])};
-    hook.key = hook.node->add_post_hook(std::make_unique<AfterAccumulation>(listener_, i));
+    hook.key = hook.node->add_post_hook(std::make_unique<AccumulationHook>(listener_, i));
     hooks_.push_back(std::move(hook));
   }
 }
@@ -63,7 +65,7 @@ GradientWatch::GradientWatch(const std::vector<at::Tensor>& parameters,
 // If backward() fails on one device, hooks may still run on the threads of other devices.
 GradientWatch::~GradientWatch() {
   {
-    const std::scoped_lock lock(listener_->mutex);
+    const MutexLock lock(listener_->mutex);
     listener_->on_gradient = nullptr;
   }
   for (const Hook& hook : hooks_) hook.node->del_post_hook(hook.key);
@@ -73,7 +75,7 @@ void GradientWatch::run_backward(const std::function<void()>& backward) const {
   try {
     backward();
   } catch (...) {
-    const std::scoped_lock lock(listener_->mutex);
+    const MutexLock lock(listener_->mutex);
     if (listener_->thrown) std::rethrow_exception(listener_->thrown);
     throw;
   }

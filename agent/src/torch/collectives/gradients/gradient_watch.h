@@ -34,7 +34,7 @@ class GradientWatch {
 
  private:
   struct Listener;
-  class AfterAccumulation;
+  class AccumulationHook;
   struct Hook {
     std::shared_ptr<::torch::autograd::Node> node;
     std::uintptr_t key = 0;

@@ -72,7 +72,7 @@ void add_value_bytes(Xxh3Stream& stream, const T& value) {
 }
 
 // Computes the fingerprint of a tensor from the sum of its values, its device kind, its type and its shape.
-std::uint64_t sum_of(const at::Tensor& tensor, std::uint64_t numbers) {
+std::uint64_t tensor_fingerprint(const at::Tensor& tensor, std::uint64_t numbers) {
   Xxh3Stream stream;
   add_value_bytes(stream, numbers);
   add_value_bytes(stream, tensor.device().type());
@@ -144,7 +144,7 @@ WeightsFingerprint fingerprint_weights(const NamedWeights& weights) {
   add_sums_on_devices(tensors, mark.sums);
   Xxh3Stream all;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    mark.sums[i] = sum_of(tensors[i], mark.sums[i]);
+    mark.sums[i] = tensor_fingerprint(tensors[i], mark.sums[i]);
     add_value_bytes(all, mark.names[i].size());
     all.update(std::as_bytes(std::span(mark.names[i])));
     add_value_bytes(all, mark.sums[i]);

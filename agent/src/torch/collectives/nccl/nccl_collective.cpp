@@ -79,7 +79,7 @@ std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& pla
     plan.broadcast_from_rank_0(id);
     return std::make_unique<NcclCollective>(plan.device, id, plan.rank, plan.world_size, plan.look);
   } catch (const NcclError& error) {
-    if (error.is_refusal()) refuse(error);
+    if (error.is_usage_error()) refuse(error);
     throw Failure(
         static_cast<int>(ExitCode::kStartAgain),
         std::string(error.what()) +
@@ -120,17 +120,17 @@ void NcclCollective::wait_until_ready(const std::function<void()>& look) {
 // Keeps the error for error(), because a sum also fails if another rank is lost. If NCCL refuses a call as
 // wrong before the first sum, ends the run, because NCCL would also refuse the call in a new process.
 void NcclCollective::record_error(const NcclError& error) {
-  if (error.is_refusal() && !has_completed_) refuse(error);
+  if (error.is_usage_error() && !has_completed_) refuse(error);
   if (!error_) error_ = std::current_exception();
 }
 
 void NcclCollective::begin_sum(const at::Tensor& piece) {
   if (error_) return;
   const c10::DeviceGuard guard(stream_.device());
-  if (has_sums_ && !is_starting_sum_ && stream_.is_marked_work_done()) pieces_.clear();
+  if (has_unawaited_sums_ && !is_starting_sum_ && stream_.is_marked_work_done()) pieces_.clear();
   stream_.wait_for_current_stream();
   pieces_.push_back(piece);
-  has_sums_ = true;
+  has_unawaited_sums_ = true;
   try {
     wait_until_ready(look_);
     is_starting_sum_ = true;
@@ -145,13 +145,13 @@ void NcclCollective::begin_sum(const at::Tensor& piece) {
 }
 
 void NcclCollective::queue_wait() {
-  if (!has_sums_) return;
+  if (!has_unawaited_sums_) return;
   const c10::DeviceGuard guard(stream_.device());
   stream_.make_current_stream_wait();
 }
 
 void NcclCollective::wait(const std::function<void()>& look) {
-  if (!has_sums_ || error_) return;
+  if (!has_unawaited_sums_ || error_) return;
   try {
     poll([&] { return stream_.is_marked_work_done(); },
          [&] {
@@ -164,7 +164,7 @@ void NcclCollective::wait(const std::function<void()>& look) {
     return;
   }
   pieces_.clear();
-  has_sums_ = false;
+  has_unawaited_sums_ = false;
   has_completed_ = true;
 }
 
@@ -185,7 +185,7 @@ void NcclCollective::abort() {
 // If NCCL is aborted within begin_sum(), it is unknown whether the sum was queued. In this case, the sums
 // have stopped only when the whole stream is idle.
 bool NcclCollective::has_stopped() {
-  if (!has_sums_) return true;
+  if (!has_unawaited_sums_) return true;
   const bool has = is_starting_sum_ ? has_aborted_ && stream_.is_idle() : stream_.is_marked_work_done();
   if (has) pieces_.clear();
   return has;

@@ -40,10 +40,10 @@ class NcclCollective final : public Collective {
   SideStream stream_;
   std::function<void()> look_;
   NcclCommunicator communicator_;
-  std::vector<at::Tensor> pieces_;  // of sums that may still run
-  bool has_sums_ = false;           // whether there are sums that were not waited for
-  bool is_starting_sum_ = false;    // whether a sum is being begun, which may be queued after the mark
-  bool has_completed_ = false;      // whether a sum has completed
+  std::vector<at::Tensor> pieces_;   // of sums that may still run
+  bool has_unawaited_sums_ = false;  // whether there are sums that were not waited for
+  bool is_starting_sum_ = false;     // whether a sum is being begun, which may be queued after the mark
+  bool has_completed_ = false;       // whether a sum has completed
   bool is_closed_ = false;
   std::exception_ptr error_;
   // A separate thread destroys the communicator, because NCCL takes about a second to do so.

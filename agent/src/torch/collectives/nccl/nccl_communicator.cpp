@@ -43,7 +43,7 @@ ncclDataType_t nccl_data_type_of(NcclElementType numbers) {
 
 }  // namespace
 
-bool NcclError::is_refusal() const {
+bool NcclError::is_usage_error() const {
   return code == ncclInvalidArgument || code == ncclInvalidUsage;
 }
 
@@ -65,7 +65,7 @@ NcclCommunicator::NcclCommunicator(const Id& id, std::uint32_t rank, std::uint32
 }
 
 NcclCommunicator::~NcclCommunicator() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (comm_ == nullptr) return;
   if (is_closing_)
     static_cast<void>(ncclCommDestroy(comm_));
@@ -79,7 +79,7 @@ void NcclCommunicator::check_open() const {
 }
 
 bool NcclCommunicator::is_ready() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   check_open();
   ncclResult_t state = ncclSuccess;
   check(ncclCommGetAsyncError(comm_, &state), "asking a communicator for its state", comm_);
@@ -88,7 +88,7 @@ bool NcclCommunicator::is_ready() {
 }
 
 void NcclCommunicator::begin_sum(void* numbers, std::size_t count, NcclElementType type, void* stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   check_open();
   check(ncclAllReduce(numbers, numbers, count, nccl_data_type_of(type), ncclSum, comm_,
                       static_cast<cudaStream_t>(stream)),
@@ -96,12 +96,12 @@ void NcclCommunicator::begin_sum(void* numbers, std::size_t count, NcclElementTy
 }
 
 void NcclCommunicator::abort() noexcept {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (comm_ != nullptr) static_cast<void>(ncclCommAbort(std::exchange(comm_, nullptr)));
 }
 
 void NcclCommunicator::begin_close() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   check_open();
   is_closing_ = true;
   check(ncclCommFinalize(comm_), "closing", comm_);

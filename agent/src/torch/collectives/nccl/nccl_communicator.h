@@ -11,9 +11,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <stdexcept>
 #include <string>
+
+#include "base/core/threads/mutex.h"
 
 struct ncclComm;
 
@@ -24,7 +25,7 @@ class NcclError : public std::runtime_error {
  public:
   NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
   // Returns true if NCCL refused the call as wrong, and false if the network or another rank failed.
-  [[nodiscard]] bool is_refusal() const;
+  [[nodiscard]] bool is_usage_error() const;
   int code;
 };
 
@@ -59,11 +60,11 @@ class NcclCommunicator {
   void begin_close();
 
  private:
-  void check_open() const;
+  void check_open() const RATOON_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  ncclComm* comm_ = nullptr;  // guarded by mutex_; null: aborted
-  bool is_closing_ = false;   // guarded by mutex_
+  Mutex mutex_;
+  ncclComm* comm_ RATOON_GUARDED_BY(mutex_) = nullptr;  // null: aborted
+  bool is_closing_ RATOON_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ratoon

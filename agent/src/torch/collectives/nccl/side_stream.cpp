@@ -13,15 +13,17 @@ c10::Stream get_priority_stream(c10::Device device) {
 }  // namespace
 
 SideStream::SideStream(c10::Device device)
-    : stream_(get_priority_stream(device)), current_event_(device.type()), mark_event_(device.type()) {}
+    : stream_(get_priority_stream(device)),
+      current_stream_event_(device.type()),
+      mark_event_(device.type()) {}
 
 c10::Stream SideStream::current_stream() const {
   return c10::impl::VirtualGuardImpl(device().type()).getStream(device());
 }
 
 void SideStream::wait_for_current_stream() {
-  current_event_.record(current_stream());
-  current_event_.block(stream_);
+  current_stream_event_.record(current_stream());
+  current_stream_event_.block(stream_);
 }
 
 void SideStream::mark() {

@@ -32,7 +32,7 @@ class SideStream {
   [[nodiscard]] c10::Stream current_stream() const;
 
   c10::Stream stream_;
-  c10::Event current_event_;
+  c10::Event current_stream_event_;
   c10::Event mark_event_;
 };
 

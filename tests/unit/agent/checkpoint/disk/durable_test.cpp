@@ -114,7 +114,7 @@ TEST(MovingAManifest, AfterAKillAndAPowerCutLeavesOneOfItsNames) {
   const auto disk = std::make_shared<ModelDisk>(before);
   auto is_dead = std::make_shared<bool>(false);
   disk->set_faults([=](DiskCall call, const std::string& path) -> Fault {
-    const bool dies = !*is_dead && call == DiskCall::kSyncFolder && path == kAside;
+    const bool dies = !*is_dead && call == DiskCall::kSyncFolder && path == kAsideFolder;
     if (!dies) return {};
     *is_dead = true;
     return {.error = Error(ErrorKind::kIo, "killed")};
@@ -124,7 +124,7 @@ TEST(MovingAManifest, AfterAKillAndAPowerCutLeavesOneOfItsNames) {
   ASSERT_TRUE(set_lineage_aside(*disk, "next"));
   const auto judge = [&](const test::CrashState& state) -> std::optional<std::string> {
     const ModelDisk left(state.image);
-    for (const char* folder : {kManifests, kAside}) {
+    for (const char* folder : {kManifests, kAsideFolder}) {
       const auto text = read_whole_file(left, manifest_path(kId, folder), kManifestBytesMax);
       if (text && decode_manifest(*text)) return std::nullopt;
     }

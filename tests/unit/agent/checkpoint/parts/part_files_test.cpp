@@ -84,7 +84,7 @@ class PartFilesTest : public testing::Test {
       const TensorView views[] = {
           {.name = "w", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))},
           rings[rank]->view()};
-      known_.resize(std::max<std::size_t>(known_.size(), rank + 1), KnownParts({}, {}, kSizes));
+      known_.resize(std::max<std::size_t>(known_.size(), rank + 1), CommittedParts({}, {}, kSizes));
       if (auto written = store_.write_pack(which, Rank(rank), views, known_[rank]); !written) return written;
     }
     return {};
@@ -93,7 +93,7 @@ class PartFilesTest : public testing::Test {
     const auto sealed = read_manifest(*disk_, which);
     ASSERT_TRUE(sealed);
     for (const PackRecord& pack : sealed->manifest.packs)
-      known_[pack.rank.value()] = KnownParts(which, pack.tensors_in_parts, kSizes);
+      known_[pack.rank.value()] = CommittedParts(which, pack.tensors_in_parts, kSizes);
   }
   std::string load(const InventoryEntry& entry, std::uint32_t rank = 0) {
     const auto loaded =
@@ -107,7 +107,7 @@ class PartFilesTest : public testing::Test {
   ratoon::test::TemporaryFolder folder_;
   std::shared_ptr<Disk> disk_;
   RunStore store_;
-  std::vector<KnownParts> known_;
+  std::vector<CommittedParts> known_;
   Ring ring_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr PartSizes kSizes{.tensor_bytes_min = 1024, .part_bytes_min = 256};
 constexpr CheckpointId kFirst{.attempt = Attempt(1), .step = Step(10)};
 
-KnownParts nothing_known() {
+CommittedParts nothing_known() {
   return {CheckpointId(), {}, kSizes};
 }
 
@@ -42,14 +42,14 @@ std::vector<TensorInParts> written(const SplitState& split, const CheckpointId& 
 TEST(SplitParts, WritesOnlyTheChangedPartsOfTheNextSave) {
   std::string bytes = random_bytes(4096);
   const SplitState first = split_into_parts(std::array{view_of(bytes)}, nothing_known());
-  EXPECT_TRUE(first.in_pack.empty());
+  EXPECT_TRUE(first.pack_tensors.empty());
   ASSERT_EQ(first.parts.tensors.size(), 1u);
   EXPECT_EQ(first.parts.tensors.front().parts.size(), 16u);
   EXPECT_EQ(first.parts.bytes_to_write(), 4096u);
   EXPECT_EQ(first.parts.base, std::nullopt);
 
   bytes[300] ^= 1;
-  const KnownParts known(kFirst, written(first, kFirst), kSizes);
+  const CommittedParts known(kFirst, written(first, kFirst), kSizes);
   const SplitState second = split_into_parts(std::array{view_of(bytes)}, known);
   ASSERT_EQ(second.parts.to_write.size(), 1u);
   EXPECT_EQ(second.parts.to_write.front().rows.bytes.data(), std::as_bytes(std::span(bytes)).data() + 256);
@@ -72,7 +72,7 @@ TEST(SplitParts, SmallTensorsAndPartsOfSharedTensorsStayInThePack) {
   const std::string small = random_bytes(1023);
   const SplitState split =
       split_into_parts(std::array{shared, usual, view_of(small), view_of({}, {0, 4})}, nothing_known());
-  EXPECT_EQ(split.in_pack.size(), 4u);
+  EXPECT_EQ(split.pack_tensors.size(), 4u);
   EXPECT_TRUE(split.parts.tensors.empty());
 }
 
@@ -113,7 +113,7 @@ TEST(SplitParts, AGrowingTensorKeepsTheBoundariesOfItsParts) {
   const auto at = [&](std::size_t count) { return bytes.substr(0, count); };
   const std::string before = at(50'000);
   const SplitState first = split_into_parts(std::array{view_of(before)}, nothing_known());
-  const KnownParts known(kFirst, written(first, kFirst), kSizes);
+  const CommittedParts known(kFirst, written(first, kFirst), kSizes);
   const std::string after = at(50'500);
   const SplitState second = split_into_parts(std::array{view_of(after)}, known);
   EXPECT_LE(second.parts.bytes_to_write(), 500u + 2 * kSizes.part_bytes_min);
@@ -128,8 +128,8 @@ TEST(SplitParts, OneRankHasALimitedNumberOfParts) {
   std::size_t parts = 0;
   for (const TensorInParts& tensor : split.parts.tensors) parts += tensor.parts.size();
   EXPECT_LE(parts, kPartsMax);
-  EXPECT_EQ(split.parts.tensors.size() + split.in_pack.size(), views.size());
-  EXPECT_FALSE(split.in_pack.empty());
+  EXPECT_EQ(split.parts.tensors.size() + split.pack_tensors.size(), views.size());
+  EXPECT_FALSE(split.pack_tensors.empty());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/core/pause.h"
+#include "base/core/threads/pause.h"
 
 namespace ratoon::save_promise_test {
 namespace {

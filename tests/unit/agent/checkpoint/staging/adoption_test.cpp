@@ -45,7 +45,7 @@ class AdoptionTest : public testing::Test {
                        std::move(clock),
                        {.slots_folder = folder_.path(),
                         .slot_file_prefix = "slots",
-                        .location_mark = home_,
+                        .location_hash = home_,
                         .has_writer_thread = false})
         .value();
   }

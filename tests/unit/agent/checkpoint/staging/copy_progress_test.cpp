@@ -62,7 +62,7 @@ class CopyProgressTest : public testing::Test {
 
   std::vector<std::byte> weights_;
   std::vector<TensorView> views_;
-  PackImage plan_;
+  PackImageLayout plan_;
   std::vector<std::byte> image_;
   CopyProgress filling_;
   std::uint64_t copied_ = 0;

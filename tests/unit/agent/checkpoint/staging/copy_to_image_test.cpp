@@ -6,7 +6,7 @@
 
 #include "agent/src/checkpoint/commit/commit.h"
 #include "agent/src/checkpoint/disk/durable.h"
-#include "agent/src/checkpoint/pack/header/pack_sums.h"
+#include "agent/src/checkpoint/pack/header/pack_checksums.h"
 #include "agent/src/checkpoint/staging/slab.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
@@ -63,9 +63,9 @@ TEST_F(CopyTest, SumsAreTheSameWhateverThePieces) {
   std::vector<std::byte> image(plan->layout.file_bytes());
   copy_to_image(*plan, views_, image, *CopyProgress::completed());
   const auto data = std::span(image).subspan(plan->layout.header_bytes);
-  PackSums whole(plan->layout);
+  PackChecksums whole(plan->layout);
   whole.add(data);
-  PackSums pieces(plan->layout);
+  PackChecksums pieces(plan->layout);
   for (std::size_t at = 0, length = 1; at < data.size(); at += length, length = length * 3 % 70'001 + 1)
     pieces.add(data.subspan(at, std::min(length, data.size() - at)));
   EXPECT_EQ(pieces.block_crcs(), whole.block_crcs());

@@ -54,7 +54,7 @@ RunRecord longest_run_record() {
                 .trained_nanoseconds = 14,
                 .history_attempt = 15,
                 .history_bytes = kNumberMax,
-                .early_end = EarlyEnd{.reason = reason, .until = std::string(kUntilBytesMax, 'u')},
+                .early_end = EarlyEnd{.reason = reason, .until = std::string(kPlannedEndBytesMax, 'u')},
                 .numerics = Numerics{.library = std::string(kNumericsTextBytesMax, 'l'),
                                      .device = std::string(kNumericsTextBytesMax, 'd'),
                                      .cpu_capability = std::string(kNumericsTextBytesMax, 'c'),

@@ -22,7 +22,7 @@ class ClaimTermTest : public testing::Test {
     SeenClaim seen;
     return Claim::take(disk_, {.job = job, .start = start}, {}, clock_, pause(), seen);
   }
-  Claim::Pause pause() {
+  Claim::PauseFunction pause() {
     return [this](Duration look) {
       clock_.advance(look);
       return true;

@@ -29,7 +29,7 @@ class LoadPathTest : public testing::Test {
   char first_byte(const std::string& path) {
     const auto source = open_load_path(path, {});
     EXPECT_TRUE(source) << (source ? "" : source.error().message());
-    return load_rank(*source, Rank(5))->at("w").bytes.at(0);
+    return load_tensors_of_rank(*source, Rank(5))->at("w").bytes.at(0);
   }
   ratoon::test::TemporaryFolder folder_;
   std::shared_ptr<Disk> disk_;

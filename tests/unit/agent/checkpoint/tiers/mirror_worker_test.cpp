@@ -69,7 +69,7 @@ TEST_F(MirrorWorkerTest, WhatMayPassIsTriedAgainAndWhatMayNotIsToldOnce) {
   ratoon::test::write_text(folder_ / "store", "");
   std::atomic<int> failures{0};
   std::latch third(3);
-  const auto told = [&](const CheckpointId&, const Result<Mirrored>& result, const auto&) {
+  const auto told = [&](const CheckpointId&, const Result<MirrorResult>& result, const auto&) {
     if (!result && ++failures <= 3) third.count_down();
   };
   MirrorWorker worker(local_, objects(),
@@ -126,7 +126,7 @@ TEST_F(MirrorWorkerTest, WhatIsThrownAmidACopyIsAFailureThatMayPass) {
         if (left > 0 && left-- > 0) throw std::bad_alloc();
       });
   std::atomic<int> failures{0};
-  const auto told = [&](const CheckpointId& which, const Result<Mirrored>& result, const auto&) {
+  const auto told = [&](const CheckpointId& which, const Result<MirrorResult>& result, const auto&) {
     if (!result) ++failures;
     if (result && which == id(1, 10)) throw std::bad_alloc();
   };

@@ -337,7 +337,7 @@ TEST_F(ObjectStoreDiskTest, WhatIsRetiredWhileItIsReadBackIsNotBad) {
   EXPECT_TRUE(has_gone);
   EXPECT_TRUE(retired) << retired.error().message();
   EXPECT_FALSE(fs::exists(folder_ / "run" / pack_path(id(1, 20), Rank(0))));
-  EXPECT_TRUE(given_up_checkpoints(*local_)->empty());
+  EXPECT_TRUE(quarantined_or_aside_checkpoints(*local_)->empty());
 }
 
 TEST_F(ObjectStoreDiskTest, NothingOlderGoesFromAStoreWhoseNewestIsNotSound) {

@@ -28,7 +28,7 @@ class EmbeddedSession : public testing::Test {
   EmbeddedSession() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
   static void end_by_exceptions() {
-    session::set_end_in_place([](int code, bool must_skip_teardown) {
+    session::set_end_handler([](int code, bool must_skip_teardown) {
       if (!must_skip_teardown) throw EndOfProgram{code};
       std::fputs("at once\n", stderr);
     });

@@ -98,9 +98,10 @@ TEST_F(TrainEndsTest, AFolderThatCannotBeLockedNowIsNoMatterOfConfigurationInAJo
 // No start of this version succeeds: retrying is useless.
 TEST_F(TrainEndsTest, ACheckpointOfANewerFormatIsAMatterOfConfiguration) {
   ASSERT_EQ(count(25), 0);
-  auto manifest = checkpoint::unseal(test::read_text(newest_file()), std::size_t{1} << 16).value();
+  auto manifest =
+      checkpoint::decode_with_checksum(test::read_text(newest_file()), std::size_t{1} << 16).value();
   manifest["format"] = 99;
-  test::write_text(newest_file(), checkpoint::seal(manifest));
+  test::write_text(newest_file(), checkpoint::encode_with_checksum(manifest));
   EXPECT_EQ(count(0), 82);
   EXPECT_EQ(steps_, 0u);
   EXPECT_THAT(said_, HasSubstr("use the Ratoon that wrote it, found 99"));

@@ -147,7 +147,7 @@ TEST(TrainLedger, KnowsWhatTheProgramSaysOfItsTime) {
   const auto end = *session::ledger_of(row->row);
   EXPECT_GE(end.account.of(Part::kDataWait), (3 + 1 + 4 + 1) * 10 * kStep);
   EXPECT_GE(end.account.of(Part::kValidation), 2 * 20 * kStep) << "the one that was cut off was not made";
-  EXPECT_EQ(end.newest_validated, 2u);
+  EXPECT_EQ(end.newest_validated_step, 2u);
   EXPECT_EQ(end.newest_step, 4u);
 }
 

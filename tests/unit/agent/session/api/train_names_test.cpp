@@ -46,7 +46,7 @@ class TrainNames : public testing::Test {
   std::vector<std::string> pointers() {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(folder_ / "store" / "run"))
-      if (entry.is_regular_file() && entry.path().filename() != checkpoint::kLock)
+      if (entry.is_regular_file() && entry.path().filename() != checkpoint::kLockFile)
         found.push_back(entry.path().filename());
     std::sort(found.begin(), found.end());
     return found;

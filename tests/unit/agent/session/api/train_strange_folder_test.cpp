@@ -78,10 +78,10 @@ TEST_F(TrainStrangeFolderTest, AfterTheLastAttemptThatCanBeCountedNoneBegins) {
 TEST_F(TrainStrangeFolderTest, ACheckpointWithATimeThatNoRunCanHaveIsPassedOver) {
   ASSERT_EQ(train(), 0);
   const fs::path newest = run_ / "manifests" / "s0000000100.a0001.json";
-  auto manifest = checkpoint::unseal(test::read_text(newest), std::size_t{1} << 16).value();
+  auto manifest = checkpoint::decode_with_checksum(test::read_text(newest), std::size_t{1} << 16).value();
   for (const std::uint64_t time : {(1ULL << 62) + 1, (1ULL << 63) - 1}) {
     manifest["run"]["trained_nanoseconds"] = time;
-    test::write_text(newest, checkpoint::seal(manifest));
+    test::write_text(newest, checkpoint::encode_with_checksum(manifest));
     EXPECT_EQ(train(), 0) << said_;
     EXPECT_EQ(began_, 90u);
     EXPECT_THAT(said_, Not(HasSubstr("missed")));
@@ -92,10 +92,10 @@ TEST_F(TrainStrangeFolderTest, ACheckpointWithATimeThatNoRunCanHaveIsPassedOver)
 TEST_F(TrainStrangeFolderTest, ACheckpointOfTheLongestTimeThereIsIsGoneOnWith) {
   ASSERT_EQ(train(), 0);
   const fs::path newest = run_ / "manifests" / "s0000000090.a0001.json";
-  auto manifest = checkpoint::unseal(test::read_text(newest), std::size_t{1} << 16).value();
+  auto manifest = checkpoint::decode_with_checksum(test::read_text(newest), std::size_t{1} << 16).value();
   manifest["run"]["trained_nanoseconds"] = checkpoint::kTrainedNanosecondsMax;
   manifest["run"]["samples"] = checkpoint::kNumberMax;
-  test::write_text(newest, checkpoint::seal(manifest));
+  test::write_text(newest, checkpoint::encode_with_checksum(manifest));
   fs::remove(run_ / "manifests" / "s0000000100.a0001.json");
   EXPECT_EQ(train(), 0) << said_;
   EXPECT_EQ(began_, 90u);

@@ -20,9 +20,9 @@ using test::Moment;
 
 class NotingLink final : public test::QuietLink {
  public:
-  void note_position(const session::Position& position) override { noted = position; }
+  void note_position(const session::ProcessReport& position) override { noted = position; }
 
-  session::Position noted;
+  session::ProcessReport noted;
 };
 
 // Each save removes the one before, and is read back for this reason. The pack of step 20 is damaged once it

@@ -15,11 +15,11 @@ using session::Part;
 
 class NotingLink final : public test::QuietLink {
  public:
-  void note_position(const session::Position& position) override { noted = position; }
+  void note_position(const session::ProcessReport& position) override { noted = position; }
   session::WorldStatus world_status() const override { return said; }
   bool is_hung() const override { return hung; }
 
-  session::Position noted;
+  session::ProcessReport noted;
   session::WorldStatus said = session::WorldStatus::kGoOn;
   bool hung = false;
 };
@@ -52,7 +52,7 @@ class EnginePhases : public testing::Test {
                           .meters = meters,
                           .accounts = accounts},
                          assignment};
-  const session::Position& noted = link.noted;
+  const session::ProcessReport& noted = link.noted;
 };
 
 TEST_F(EnginePhases, AStepMayTakeSoLongAndTheRestItsTime) {
@@ -63,27 +63,27 @@ TEST_F(EnginePhases, AStepMayTakeSoLongAndTheRestItsTime) {
   EXPECT_EQ(noted.allowed, 10min);
   for (int i = 0; i < 8; ++i) step();
   EXPECT_EQ(noted.allowed, 30s);
-  engine.enter_within_step(ProcessPhase::kValidate);
+  engine.enter_phase_within_step(ProcessPhase::kValidate);
   EXPECT_EQ(noted.allowed, std::nullopt);
-  engine.enter_within_step(ProcessPhase::kCompute);
+  engine.enter_phase_within_step(ProcessPhase::kCompute);
   EXPECT_EQ(noted.allowed, 30s);
-  EXPECT_FALSE(noted.is_winding_up);
+  EXPECT_FALSE(noted.is_doing_final_work);
   while (!engine.is_at_end()) step();
   EXPECT_EQ(noted.allowed, std::nullopt) << "behind the loop a program evaluates";
-  EXPECT_TRUE(noted.is_winding_up);
+  EXPECT_TRUE(noted.is_doing_final_work);
 }
 
 TEST_F(EnginePhases, AValidationMayReadAndAddUpForAsLongAsItLasts) {
   engine.begin(Until::steps(20));
   for (int i = 0; i < 9; ++i) step();
   ASSERT_EQ(noted.allowed, 30s);
-  engine.enter_within_step(ProcessPhase::kValidate);
+  engine.enter_phase_within_step(ProcessPhase::kValidate);
   for (const auto within : {ProcessPhase::kData, ProcessPhase::kCollective, ProcessPhase::kValidate}) {
-    engine.enter_within_step(within);
+    engine.enter_phase_within_step(within);
     EXPECT_EQ(noted.allowed, std::nullopt);
   }
-  engine.enter_within_step(ProcessPhase::kCompute);
-  engine.enter_within_step(ProcessPhase::kData);
+  engine.enter_phase_within_step(ProcessPhase::kCompute);
+  engine.enter_phase_within_step(ProcessPhase::kData);
   EXPECT_NE(noted.allowed, std::nullopt) << "the validation is over";
 }
 
@@ -92,12 +92,12 @@ TEST_F(EnginePhases, TheLimitHoldsAgainForWhatPrecedesASave) {
   for (int i = 0; i < 9; ++i) step();
   std::optional<Duration> allowed;
   engine.before_saves_of_all([&] {
-    engine.enter_within_step(ProcessPhase::kCollective);
+    engine.enter_phase_within_step(ProcessPhase::kCollective);
     allowed = noted.allowed;
   });
   static_cast<void>(engine.ask_to_save(""));
   for (int i = 0; i < 2; ++i) {  // with two ranks, the request takes effect one step later
-    engine.enter_within_step(ProcessPhase::kValidate);  // as in the last step of an epoch
+    engine.enter_phase_within_step(ProcessPhase::kValidate);  // as in the last step of an epoch
     engine.agree(engine.requests());
     engine.end_step();
   }
@@ -107,7 +107,7 @@ TEST_F(EnginePhases, TheLimitHoldsAgainForWhatPrecedesASave) {
 TEST_F(EnginePhases, ASignOfLifeTellsTheSamePhaseAnew) {
   engine.begin(Until::steps(20));
   for (int i = 0; i < 7; ++i) step();
-  engine.enter_within_step(ProcessPhase::kData);
+  engine.enter_phase_within_step(ProcessPhase::kData);
   link.noted = {};
   engine.still_alive();
   EXPECT_EQ(noted.phase, ProcessPhase::kData);
@@ -119,10 +119,10 @@ TEST_F(EnginePhases, WhoHasLeftItsWorldMayTakeItsTime) {
   for (int i = 0; i < 7; ++i) step();
   link.said = session::WorldStatus::kWorldChanged;
   EXPECT_THROW(step(), Interrupted);
-  EXPECT_FALSE(noted.is_winding_up) << "the training function has not been left yet";
+  EXPECT_FALSE(noted.is_doing_final_work) << "the training function has not been left yet";
   EXPECT_NE(noted.allowed, std::nullopt);
   engine.end_reporting();
-  EXPECT_TRUE(noted.is_winding_up);
+  EXPECT_TRUE(noted.is_doing_final_work);
   EXPECT_EQ(noted.allowed, std::nullopt);
 }
 
@@ -130,12 +130,12 @@ TEST_F(EnginePhases, TheWaitForARankThatHungIsBookedSo) {
   engine.begin(Until::steps(20));
   step();
   clock.advance(1s);
-  engine.enter_within_step(ProcessPhase::kCollective);
+  engine.enter_phase_within_step(ProcessPhase::kCollective);
   clock.advance(31s);
   link.hung = true;
   engine.end_reporting();
   clock.advance(2s);
-  const auto account = accounts->of_process();
+  const auto account = accounts->process_account();
   EXPECT_EQ(account.of(Part::kHung), 31s);
   EXPECT_EQ(account.of(Part::kUseful), 1s);
   EXPECT_EQ(account.of(Part::kRestarting), 2s);

@@ -70,7 +70,7 @@ TEST_F(EngineReturnsTest, ASilentCoordinatorIsNoFaultOfTheProgram) {
   first.begin(100);
   first.steps(3);
   first.link.look_takes = 1s;
-  first.link.signs.coordinator_answered = first.link.clock.now() - 1s;
+  first.link.signs.coordinator_answered_at = first.link.clock.now() - 1s;
   const auto [code, sentence] = refusal(first);
   EXPECT_EQ(code, 81);
   EXPECT_THAT(sentence,
@@ -83,7 +83,7 @@ TEST_F(EngineReturnsTest, OneThatAnswersKnowsOfNoChange) {
   first.begin(100);
   first.steps(3);
   first.link.look_takes = 1s;
-  first.link.signs.coordinator_answered = first.link.clock.now() + 1s;
+  first.link.signs.coordinator_answered_at = first.link.clock.now() + 1s;
   EXPECT_EQ(refusal(first).first, 82);
 }
 

@@ -115,13 +115,13 @@ TEST(NumericsWatch, PinnedItTakesOverTheThreadsOfTheRun) {
 TEST(NumericsWatch, PinnedItBeginsWithTheThreadsOfRank0) {
   FakeLibrary library;
   const NumericsWatch watch(true, kSeed, library.hook());
-  EXPECT_EQ(watch.pinned_threads(), 2u);
+  EXPECT_EQ(watch.thread_count_to_set(), 2u);
   watch.begin_attempt(8);
   EXPECT_EQ(library.now.threads, 8u);
   watch.begin_attempt(0);
   EXPECT_EQ(library.now.threads, 8u) << "none are known";
   const NumericsWatch unpinned(false, kSeed, library.hook());
-  EXPECT_EQ(unpinned.pinned_threads(), 0u);
+  EXPECT_EQ(unpinned.thread_count_to_set(), 0u);
   unpinned.begin_attempt(4);
   EXPECT_EQ(library.now.threads, 8u) << "they are the user's, unless they are pinned";
 }

@@ -21,7 +21,7 @@ constexpr std::uint64_t kBatch = 64;
 class Walk {
  public:
   explicit Walk(RunSchedule::Rules rules, const RunPosition& from = {.epoch_samples = kEpochSamples},
-                DueBy decides = DueBy::kTime)
+                DecisionBasis decides = DecisionBasis::kTime)
       : schedule(rules, decides), samples_(from.samples) {
     schedule.begin_at(from, now_);
   }
@@ -78,7 +78,7 @@ TEST(RunSchedule, IsDueAfterAResumeWhereAnUnbrokenRunHasIt) {
 // Gradients of three batches are summed in a step: 12 batches are four steps, in one go or resumed.
 TEST(RunSchedule, CountsTheBatchesOfTheStream) {
   RunSchedule schedule({.until = Until::batches(12), .save_every = Every::parse("6ba").value()},
-                       DueBy::kTime);
+                       DecisionBasis::kTime);
   RunPosition resumed{.steps = 1, .batches = 3, .samples = 24, .epoch_samples = kEpochSamples};
   schedule.begin_at(resumed, Timestamp{});
   std::vector<std::uint64_t> saves;
@@ -103,8 +103,8 @@ TEST(RunSchedule, TimeEndsItOverAllAttempts) {
 
 TEST(RunSchedule, OnlyOneRankLooksAtTheTimeAndAllDoWhatWasAgreed) {
   const RunSchedule::Rules rules{.until = Until::duration(10s), .save_every = Every::duration(3s)};
-  RunSchedule first(rules, DueBy::kTime);
-  RunSchedule second(rules, DueBy::kCounts);
+  RunSchedule first(rules, DecisionBasis::kTime);
+  RunSchedule second(rules, DecisionBasis::kCounts);
   for (RunSchedule* schedule : {&first, &second}) schedule->begin_at({}, Timestamp{});
   EXPECT_TRUE(first.needs_agreement());
   for (RunSchedule* schedule : {&first, &second}) schedule->end_step({}, Timestamp{4s});
@@ -135,7 +135,7 @@ TEST(RunSchedule, CountsNoEpochsWithoutAStream) {
   for (const auto& rules :
        {RunSchedule::Rules{.until = Until::epochs(2)}, RunSchedule::Rules{.until = Until::samples(9)},
         RunSchedule::Rules{.until = Until::steps(9), .save_every = Every::epochs({1, 2})}}) {
-    RunSchedule schedule(rules, DueBy::kTime);
+    RunSchedule schedule(rules, DecisionBasis::kTime);
     EXPECT_THROW(schedule.begin_at({}, Timestamp{}), std::invalid_argument);
   }
 }

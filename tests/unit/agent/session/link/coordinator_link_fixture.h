@@ -24,8 +24,8 @@
 namespace ratoon::session {
 
 // A process at the end of its run, whose last checkpoint is committed.
-inline Position done(Attempt attempt) {
-  Position position{.attempt = attempt};
+inline ProcessReport done(Attempt attempt) {
+  ProcessReport position{.attempt = attempt};
   position.committed = InventoryEntry{
       .tier = "volume", .attempt = attempt, .step = position.step, .digest = "d", .is_complete = true};
   return position;

@@ -42,7 +42,8 @@ TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
   auto joined = join();
   form(1, kHourly);
   ASSERT_TRUE(joined.get());
-  Position position{.attempt = Attempt(1), .phase = ProcessPhase::kLoad, .milestone = Milestone::kJoined};
+  ProcessReport position{
+      .attempt = Attempt(1), .phase = ProcessPhase::kLoad, .milestone = Milestone::kJoined};
   const auto is_heard = [&] {
     const auto beat = coordinator_.processes(kJob).front().beat;
     return beat && beat->attempt == position.attempt && beat->phase == position.phase &&
@@ -65,7 +66,8 @@ TEST_F(CoordinatorLinkTest, ABeatSaysHowLongItStandsThereAndMay) {
   form(1, 0.02);
   ASSERT_TRUE(joined.get());
   const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Heartbeat()); };
-  Position position{.attempt = Attempt(1), .step = Step(7), .phase = ProcessPhase::kData, .allowed = 30s};
+  ProcessReport position{
+      .attempt = Attempt(1), .step = Step(7), .phase = ProcessPhase::kData, .allowed = 30s};
   link_->note_position(position);
   wait_until([&] { return beat().phase == ProcessPhase::kData && beat().seconds_in_phase > 0.2; });
   EXPECT_EQ(beat().allowed_seconds, 30);
@@ -85,7 +87,7 @@ TEST_F(CoordinatorLinkTest, ABeatSaysHowLongTheSaveTakesThatTrainingWaitsFor) {
   form(1, 0.02);
   ASSERT_TRUE(joined.get());
   const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Heartbeat()); };
-  Position position{.attempt = Attempt(1), .phase = ProcessPhase::kSave, .save_seconds = 0.25};
+  ProcessReport position{.attempt = Attempt(1), .phase = ProcessPhase::kSave, .save_seconds = 0.25};
   link_->note_position(position);
   wait_until([&] { return beat().save_seconds == 0.25; });
   position.saving_since = SystemClock().now();
@@ -251,11 +253,11 @@ TEST_F(CoordinatorLinkPeers, AreNamedAtOnceWhileTheProcessWaitsForThem) {
             (std::vector<PeerAddress>{{.member_uid = "uid-1", .address = blocked_.address()}}));
   link_->note_position({.attempt = Attempt(1), .phase = ProcessPhase::kCollective});
   wait_until([&] { return named() == std::vector<std::string>{"uid-1"}; });
-  EXPECT_TRUE(facts().unreachable_since);
+  EXPECT_TRUE(facts().peers_unreachable_since);
   link_->note_position(
       {.attempt = Attempt(1), .phase = ProcessPhase::kCompute, .milestone = Milestone::kStepped});
   wait_until([&] { return named().empty(); });
-  EXPECT_FALSE(facts().unreachable_since);
+  EXPECT_FALSE(facts().peers_unreachable_since);
 }
 
 TEST_F(CoordinatorLinkPeers, AWaitForOneThatIsBackIsMeasuredAnew) {

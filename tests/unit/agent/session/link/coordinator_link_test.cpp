@@ -86,7 +86,7 @@ TEST_F(CoordinatorLinkTest, ACompletionSaysWhyTheProgramEndedTheRun) {
   auto joined = join();
   form(1);
   ASSERT_TRUE(joined.get());
-  Position position = done(Attempt(1));
+  ProcessReport position = done(Attempt(1));
   position.finish_reason = "the loss no longer falls";
   ASSERT_TRUE(link_->complete(position, {}));
   ASSERT_EQ(coordinator_.processes(kJob).size(), 1U);
@@ -94,7 +94,7 @@ TEST_F(CoordinatorLinkTest, ACompletionSaysWhyTheProgramEndedTheRun) {
 }
 
 TEST_F(CoordinatorLinkTest, NoRunIsCompleteWithoutACheckpointOfItsLastStep) {
-  Position position = done(Attempt(1));
+  ProcessReport position = done(Attempt(1));
   position.step = Step(7);
   EXPECT_EQ(link_->complete(position, {}).error().kind(), ErrorKind::kInvalid) << "it is of an older step";
   position.committed.reset();
@@ -154,7 +154,7 @@ TEST_F(CoordinatorLinkTest, InAPodItListensAtThePodsAddress) {
   open();
   EXPECT_EQ(link_->own_host(), "127.0.0.9");
   EXPECT_GE(link_->listening_fd(), 0);
-  link_->pin_threads(4);
+  link_->set_thread_count(4);
   auto joined = join();
   EXPECT_THAT(wait_for_joiner().address, testing::StartsWith("127.0.0.9:"));
   EXPECT_EQ(wait_for_joiner().threads, 4u);

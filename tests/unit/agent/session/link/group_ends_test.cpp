@@ -262,7 +262,7 @@ TEST_F(GroupEndsTest, ARankThatCannotLookDeclaresNoRankDead) {
 
 TEST_F(GroupEndsTest, ARankThatCannotLookForLongSaysThatAndNotThatAnotherIsDead) {
   GroupTimeouts hurried = kPatient;
-  hurried.local_check = milliseconds(20);
+  hurried.local_check_timeout = milliseconds(20);
   const auto zero = open(0, 2, hurried);
   const auto one = opened(1);
   ASSERT_TRUE(zero);

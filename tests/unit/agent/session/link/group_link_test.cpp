@@ -23,10 +23,10 @@ TEST_F(GroupLinkTest, AllGetOneWorldWhoeverComesFirst) {
   for (const bool is_first_rank_first : {true, false}) {
     name_ += "x";
     const auto first = opened(is_first_rank_first ? 0 : 1);
-    first->pin_threads(is_first_rank_first ? 4 : 8);
+    first->set_thread_count(is_first_rank_first ? 4 : 8);
     auto a = join(*first);
     const auto second = opened(is_first_rank_first ? 1 : 0);
-    second->pin_threads(is_first_rank_first ? 8 : 4);
+    second->set_thread_count(is_first_rank_first ? 8 : 4);
     auto b = join(*second);
     Assignment of[2];
     of[is_first_rank_first ? 0 : 1] = got(std::move(a));

@@ -66,10 +66,10 @@ class PeerWatchTest : public testing::Test {
 };
 
 TEST_F(PeerWatchTest, NamesThePeerWithoutAWayAndNoOther) {
-  const auto peer = open_meeting_socket("");
+  const auto peer = open_rendezvous_socket("");
   ASSERT_TRUE(peer) << peer.error().message();
   PeerWatch watch = open();
-  watch.set_peers({{"uid-1", join_address(peer->at)}, {"uid-2", blocked_.address()}});
+  watch.set_peers({{"uid-1", format_address(peer->at)}, {"uid-2", blocked_.address()}});
   wait_since(1);
   wait_until([&] { return !watch.unreachable(moment(1)).empty(); });
   EXPECT_THAT(watch.unreachable(moment(1)), ElementsAre("uid-2"));

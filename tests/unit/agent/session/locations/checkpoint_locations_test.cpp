@@ -87,7 +87,7 @@ TEST_F(CheckpointLocationsTest, NothingIsRemovedWhereAnotherJobOwnsThePlaceByNow
         .member = {.coordinator_url = has_coordinator ? "http://127.0.0.1:9" : "", .job_uid = "6f1c"}};
     session::CheckpointLocations places(options, test::borrowed(meters));
     places.enter([] { return false; });
-    const auto world = places.saving_world({.attempt = Attempt(1), .rank = Rank(0)});
+    const auto world = places.save_context({.attempt = Attempt(1), .rank = Rank(0)});
     EXPECT_TRUE(world.may_clean_up());
     std::filesystem::create_directories(claims);
     test::write_text(claims / "c0000000002.txt",
@@ -149,7 +149,7 @@ TEST_F(CheckpointLocationsTest, APackInMemoryFromBeforeAnotherJobIsNotAdopted) {
   const auto mark_of_start = [&] {
     session::CheckpointLocations places(options, test::borrowed(meters));
     places.enter([] { return false; });
-    return places.saver_options().location_mark;
+    return places.saver_options().location_hash;
   };
   const auto mark = mark_of_start();
   EXPECT_EQ(mark_of_start(), mark) << "the next start of the job writes the pack";
@@ -167,7 +167,7 @@ TEST_F(CheckpointLocationsTest, AnAttemptChangesNothingOnceAnotherJobHasUsedTheP
   session::CheckpointLocations places(options, test::borrowed(meters));
   const Assignment assignment{.attempt = Attempt(1), .rank = Rank(0)};
   places.begin_attempt(assignment, [] { return true; });
-  const auto world = places.saving_world(assignment);
+  const auto world = places.save_context(assignment);
   EXPECT_TRUE(world.confirm_ownership());
   EXPECT_TRUE(world.may_clean_up());
   const auto mine = (*checkpoint::newest_claim(*places.home())).value();
@@ -200,7 +200,7 @@ TEST_F(CheckpointLocationsTest, ACopyRemovesNothingFromAStoreThatAnotherJobHasUs
     session::CheckpointLocations places(options, test::borrowed(meters));
     const Assignment assignment{.attempt = Attempt(1), .rank = Rank(0)};
     places.begin_attempt(assignment, [] { return true; });
-    const auto world = places.saving_world(assignment);
+    const auto world = places.save_context(assignment);
     const std::shared_ptr<checkpoint::Disk> store =
         *checkpoint::RealDisk::open_folder(folder_ / "copies" / run_name);
     const auto copy = [&](std::uint64_t step) {

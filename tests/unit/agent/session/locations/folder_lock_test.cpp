@@ -26,7 +26,7 @@ class FolderLock : public testing::Test {
   void keep_copies_in(const std::string& store) {
     options_.stores = {"file://" + (folder_ / store).string()};
   }
-  Result<FolderLocks> lock(FolderUse use = FolderUse::kShared, const LockWaiting& waiting = {}) {
+  Result<FolderLocks> lock(FolderUse use = FolderUse::kShared, const LockWaitOptions& waiting = {}) {
     checkpoint::CallsWithTimeout calls(std::chrono::minutes(5), std::make_shared<SystemClock>());
     testing::internal::CaptureStderr();
     auto locks = lock_folders(options_, use, calls, waiting);
@@ -122,7 +122,7 @@ class LockFromElsewhere : public FolderLock {
   }
 
   Result<FolderLocks> held_ = FolderLocks();
-  LockWaiting waiting_;
+  LockWaitOptions waiting_;
 };
 
 TEST_F(LockFromElsewhere, IsTakenOnceItIsFree) {

@@ -35,11 +35,11 @@ TEST(HeldLock, OfAnotherMachineIsWaitedForLongerThanALeaseOfNfs4) {
 }
 
 TEST(HeldLock, OfAnotherMachineThatShowsLifeIsInUse) {
-  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.first_seen = "10", .now = "20"}),
+  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.first_sign = "10", .now = "20"}),
             LockVerdict::kIsInUse);
-  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.first_seen = "10", .now = "10"}),
+  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.first_sign = "10", .now = "10"}),
             LockVerdict::kHolderMayBeGone);
-  EXPECT_EQ(judge_held_lock(false, seconds(99), kUsual, {.first_seen = "10", .now = "20"}),
+  EXPECT_EQ(judge_held_lock(false, seconds(99), kUsual, {.first_sign = "10", .now = "20"}),
             LockVerdict::kWait);
 }
 
@@ -61,7 +61,7 @@ TEST(HeldLock, NamesTheMachineThatTookItLast) {
 class HeldLockWait : public testing::Test {
  protected:
   // Each check of the holder costs a second.
-  Result<int> wait(const LockWaiting& how) {
+  Result<int> wait(const LockWaitOptions& how) {
     return take_when_free(
         [this]() -> Result<int> {
           clock_.advance(seconds(1));
@@ -71,8 +71,8 @@ class HeldLockWait : public testing::Test {
         },
         [this] { return life_ ? std::to_string(tries_) : std::string(); }, how, clock_);
   }
-  static LockWaiting hurried() {
-    LockWaiting how;
+  static LockWaitOptions hurried() {
+    LockWaitOptions how;
     how.patience.check_interval = milliseconds(0);
     return how;
   }

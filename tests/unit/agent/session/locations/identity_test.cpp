@@ -23,7 +23,7 @@ class IdentityOfAFolder : public testing::Test {
     const auto disk = checkpoint::RealDisk::open_folder(folder_ / name);
     if (!disk) return disk.error().message();
     const auto mark = [this, name] { return Result<std::uint64_t>(folder_inode_hash(folder_ / name)); };
-    const auto identity = identity_of(options_, **disk, mark, "writer");
+    const auto identity = job_identity_of(options_, **disk, mark, "writer");
     return identity ? *identity : identity.error().message();
   }
   void copy(const std::string& from, const std::string& to) {
@@ -38,15 +38,15 @@ TEST_F(IdentityOfAFolder, IsDrawnOnceAndStays) {
   const std::string first = identity("run");
   EXPECT_TRUE(is_identity(first)) << first;
   EXPECT_EQ(identity("run"), first);
-  EXPECT_EQ(test::read_text(folder_ / "run" / checkpoint::kOwner), first + "\n");
+  EXPECT_EQ(test::read_text(folder_ / "run" / checkpoint::kOwnerFile), first + "\n");
 }
 
 // A link to itself acts as a file that the file system cannot read at this moment.
 TEST_F(IdentityOfAFolder, IsUnknownWhileItsFileCannotBeRead) {
   const std::string first = identity("run");
-  const auto owner = folder_ / "run" / checkpoint::kOwner;
+  const auto owner = folder_ / "run" / checkpoint::kOwnerFile;
   std::filesystem::rename(owner, folder_ / "kept");
-  std::filesystem::create_symlink(checkpoint::kOwner, owner);
+  std::filesystem::create_symlink(checkpoint::kOwnerFile, owner);
   const std::string unknown = identity("run");
   EXPECT_THAT(unknown, testing::HasSubstr("owner: "));
   EXPECT_THAT(unknown, testing::HasSubstr("the identity of the run is unknown"));

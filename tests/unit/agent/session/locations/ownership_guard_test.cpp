@@ -277,7 +277,7 @@ TEST_F(OwnershipGuardTest, OneThatWaitsForAWorldKeepsTheClaimOfALostOwnerAlive) 
   const auto successor = process("successor");
   take(*successor);
   EXPECT_EQ(owner(), "successor");
-  ASSERT_TRUE(waiting->leave_to_others());
+  ASSERT_TRUE(waiting->leave_claims_to_others());
   EXPECT_FALSE(waiting->find_lost_reason());
   EXPECT_TRUE(confirm(*successor));
 }
@@ -325,7 +325,7 @@ TEST_F(OwnershipGuardTest, OneThatNoLongerWaitsKeepsNothingAlive) {
   auto waiting = process_of({late}, "waits", kQuickTimes);
   waiting->begin_waiting();
   is_asked.wait();
-  ASSERT_TRUE(waiting->leave_to_others());
+  ASSERT_TRUE(waiting->leave_claims_to_others());
   may_answer.count_down();
   waiting.reset();
   EXPECT_TRUE(has_answered);

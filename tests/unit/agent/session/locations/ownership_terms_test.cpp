@@ -23,7 +23,7 @@ class OwnershipTermsTest : public testing::Test {
         std::make_shared<EventLog>(), checkpoint::ClaimTimes{.lease = std::chrono::hours(1)});
   }
   std::unique_ptr<OwnershipGuard> process(const std::string& start) { return process(start, disk_); }
-  checkpoint::Claim::Pause pause() {
+  checkpoint::Claim::PauseFunction pause() {
     return [this](Duration look) {
       clock_.advance(look);
       return true;
@@ -54,7 +54,7 @@ TEST_F(OwnershipTermsTest, AnAttemptFromBeforeAnotherJobConfirmsNothingAlthoughI
   const auto rank0 = process("a");
   const auto rank1 = process("b");
   take(*rank0);
-  ASSERT_TRUE(rank1->leave_to_others());
+  ASSERT_TRUE(rank1->leave_claims_to_others());
   const auto term = rank0->term_at(*disk_);
   EXPECT_EQ(rank1->term_at(*disk_), term);
   EXPECT_TRUE(rank0->confirm(*disk_, term));
@@ -65,7 +65,7 @@ TEST_F(OwnershipTermsTest, AnAttemptFromBeforeAnotherJobConfirmsNothingAlthoughI
   EXPECT_TRUE(is_conflict(rank1->confirm(*disk_, term)));
   EXPECT_TRUE(is_conflict(rank0->confirm(*disk_, term)));
   EXPECT_TRUE(rank0->find_lost_reason()) << "another process of its job owns the place";
-  ASSERT_TRUE(rank1->leave_to_others());
+  ASSERT_TRUE(rank1->leave_claims_to_others());
   EXPECT_EQ(rank1->term_at(*disk_), next->term_at(*disk_)) << "in the next attempt";
   EXPECT_TRUE(rank1->confirm(*disk_, rank1->term_at(*disk_)));
 }
@@ -80,7 +80,7 @@ TEST_F(OwnershipTermsTest, ALateCallOfTheAttemptBeforeDoesNotEndTheClaimOfTheNex
   EXPECT_TRUE(is_conflict(rank0->confirm(*disk_, before)));
   EXPECT_FALSE(rank0->find_lost_reason());
   EXPECT_TRUE(rank0->confirm(*disk_, rank0->term_at(*disk_)));
-  EXPECT_TRUE(rank0->confirm_all());
+  EXPECT_TRUE(rank0->confirm_all_locations());
 }
 
 // The other process of the job may have entered while rank 0 slept with its list.
@@ -115,11 +115,11 @@ TEST_F(OwnershipTermsTest, AProcessThatEnteredBesideTheOwnerNoticesThatAnotherJo
 TEST_F(OwnershipTermsTest, AnAttemptThatBeginsWhileThePlaceIsAnothersConfirmsNothing) {
   const auto rank1 = process("b");
   auto other = take_by_another();
-  ASSERT_TRUE(rank1->leave_to_others());
+  ASSERT_TRUE(rank1->leave_claims_to_others());
   ASSERT_TRUE(other.release());
   take(*process("c"));
   EXPECT_TRUE(is_conflict(rank1->confirm(*disk_, rank1->term_at(*disk_))));
-  EXPECT_TRUE(is_conflict(rank1->confirm_all()));
+  EXPECT_TRUE(is_conflict(rank1->confirm_all_locations()));
 }
 
 TEST_F(OwnershipTermsTest, ATermThatIsKnownStaysWhenThePlaceDoesNotAnswer) {
@@ -140,13 +140,13 @@ TEST_F(OwnershipTermsTest, ATermThatIsKnownStaysWhenThePlaceDoesNotAnswer) {
   };
   const auto disk = std::make_shared<Down>(disk_, is_down);
   const auto rank1 = process("b", disk);
-  const auto left = rank1->leave_to_others();
+  const auto left = rank1->leave_claims_to_others();
   ASSERT_FALSE(left) << "nothing is known";
   EXPECT_EQ(left.error().kind(), ErrorKind::kUnavailable);
   is_down = false;
-  ASSERT_TRUE(rank1->leave_to_others());
+  ASSERT_TRUE(rank1->leave_claims_to_others());
   is_down = true;
-  ASSERT_TRUE(rank1->leave_to_others());
+  ASSERT_TRUE(rank1->leave_claims_to_others());
   is_down = false;
   EXPECT_TRUE(rank1->confirm(*disk, rank1->term_at(*disk)));
 }

@@ -31,7 +31,7 @@ Options wish(std::uint64_t step, std::uint64_t skip = 0) {
 TEST(RollbackPlan, WithoutTheFlagNothingIsNarrowed) {
   const Rollback made{.attempt = Attempt(2), .to = id(1, 10)};
   const auto plan = plan_rollback({}, with({id(2, 20), id(1, 10)}, {made})).value();
-  EXPECT_EQ(plan, (RollbackPlan{.in_force = {made}}));
+  EXPECT_EQ(plan, (RollbackPlan{.earlier_rollbacks = {made}}));
   EXPECT_EQ(restrict_to_plan(with({id(2, 20), id(1, 10)}), plan).complete.size(), 2u);
 }
 

@@ -44,7 +44,7 @@ std::string ask_behind_shell() {
 // Run by the test below, as a process of its own.
 TEST(LaunchNames, SaysItsAncestor) {
   if (std::getenv(kVariable) == nullptr) return;
-  std::printf("ancestor %s\n", identify_ancestor_without(kVariable).value().c_str());
+  std::printf("ancestor %s\n", identify_ancestor_without_variable(kVariable).value().c_str());
 }
 
 TEST(LaunchNames, TheLauncherIsTheClosestProcessWithoutTheVariable) {
@@ -55,7 +55,7 @@ TEST(LaunchNames, TheLauncherIsTheClosestProcessWithoutTheVariable) {
 }
 
 TEST(LaunchNames, AVariableThatNoProcessHasIsFromTheParent) {
-  const std::string parent = identify_ancestor_without(kVariable).value();
+  const std::string parent = identify_ancestor_without_variable(kVariable).value();
   EXPECT_EQ(parent.substr(0, parent.find(' ')), std::to_string(::getppid()));
 }
 

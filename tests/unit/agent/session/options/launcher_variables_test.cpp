@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using Values = std::map<std::string, std::string>;
 
-Variables variables_of(const Values& values) {
+LookUpVariable variables_of(const Values& values) {
   return [&values](const char* name) -> std::optional<std::string> {
     const auto found = values.find(name);
     return found == values.end() ? std::nullopt : std::optional(found->second);
@@ -216,7 +216,7 @@ TEST(LauncherVariables, LaunchesAreToldApart) {
 
 TEST(LauncherVariables, LaunchesOfMpirunOnOneMachineEachAreToldApart) {
   const auto name_at = [](const Values& values, const std::string& machine, const std::string& proxy) {
-    LaunchSite site = {.machine = [&] { return machine; }};
+    IdentityFunctions site = {.machine = [&] { return machine; }};
     site.ancestor_without = [&](const std::string& variable) { return variable + " " + proxy; };
     return read_launcher_variables(variables_of(values), site)->name;
   };
@@ -235,8 +235,8 @@ TEST(LauncherVariables, LaunchesOfMpirunOnOneMachineEachAreToldApart) {
 // Another name would make this rank wait for a launch that has no other ranks.
 TEST(LauncherVariables, AMachineThatCannotBeIdentifiedForNowIsAnErrorThatMayPass) {
   const Error fault(ErrorKind::kUnavailable, "reading /proc/self/ns/net: Input/output error");
-  const LaunchSite faulty = {.machine = [&] { return fault; }};
-  LaunchSite without_proxy = {.machine = [] { return std::string("a"); }};
+  const IdentityFunctions faulty = {.machine = [&] { return fault; }};
+  IdentityFunctions without_proxy = {.machine = [] { return std::string("a"); }};
   without_proxy.ancestor_without = [&](const std::string&) { return fault; };
   const Values torchrun = with(with(kTorchrun, "MASTER_ADDR", "127.0.0.1"), "LOCAL_WORLD_SIZE", "8");
   const Values open_mpi = with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "8");

@@ -56,13 +56,13 @@ TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
   Options options{.save_folder = "/runs", .run_name = "packs"};
   for (const char* name : {"manifests/s0000000001.a0001.json", "lock", "{run_name}/{rank}"}) {
     options.latest_name = name;
-    const auto checked = check_places(options);
+    const auto checked = check_locations(options);
     ASSERT_FALSE(checked) << name;
     EXPECT_THAT(checked.error().message(), testing::HasSubstr("a name that the run uses in its folder"));
   }
   for (const char* name : {"links/manifests", "ep{epoch}-ba{batch}", "{epoch}/{timestamp}-{rank}"}) {
     options.latest_name = name;
-    EXPECT_TRUE(check_places(options)) << name;
+    EXPECT_TRUE(check_locations(options)) << name;
   }
 }
 
@@ -98,7 +98,7 @@ TEST(CheckPlaces, FinalWeightsStayOutOfWhatTheRunNeeds) {
         "/runs/other/../digits/packs/a0001/s0000000010/r0000.safetensors",
         "/runs//digits/./manifests/s0000000010.a0001.json"}) {
     options.final_weights = name;
-    const auto checked = check_places(options);
+    const auto checked = check_locations(options);
     ASSERT_FALSE(checked) << name;
     EXPECT_EQ(checked.error().kind(), ErrorKind::kInvalid);
     EXPECT_THAT(checked.error().message(), testing::HasSubstr("a name that the run uses in its folder"))
@@ -107,20 +107,20 @@ TEST(CheckPlaces, FinalWeightsStayOutOfWhatTheRunNeeds) {
   for (const char* name : {"", "weights.safetensors", "/runs/digits/weights/lock", "/runs/lock",
                            "packs/model", "/runs/digits-2/lock", "../lock"}) {
     options.final_weights = name;
-    EXPECT_TRUE(check_places(options)) << name;
+    EXPECT_TRUE(check_locations(options)) << name;
   }
   for (const char* name : {"/runs/digits/", "..", ".", "out/."}) {
     options.final_weights = name;
-    EXPECT_THAT(check_places(options).error().message(), testing::HasSubstr("which is a folder")) << name;
+    EXPECT_THAT(check_locations(options).error().message(), testing::HasSubstr("which is a folder")) << name;
   }
   options.final_weights = "latest-rank0";
-  EXPECT_THAT(check_places(options).error().message(),
+  EXPECT_THAT(check_locations(options).error().message(),
               testing::HasSubstr("the name of the link of --latest-name"));
   options.latest_name = "";
-  EXPECT_TRUE(check_places(options));
+  EXPECT_TRUE(check_locations(options));
   options.final_weights = "/anywhere/lock";
   options.save_folder = "s3://bucket/runs";
-  EXPECT_TRUE(check_places(options));
+  EXPECT_TRUE(check_locations(options));
 }
 
 TEST(MissingWeightsAdvice, ARunInABucketSaysHowToGetItsWeights) {
@@ -146,7 +146,7 @@ TEST(CheckPlaces, AnAddressThatLacksASlashIsNoFolder) {
   Options options{.save_folder = "/runs", .run_name = "r"};
   for (const char* text : {"s3:/bucket", "s3:bucket", "https:/host/x", "file:/runs", "S3:/bucket"}) {
     options.stores = {text};
-    const auto refused = check_places(options);
+    const auto refused = check_locations(options);
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(),
                 testing::HasSubstr("--stores: the store '" + std::string(text) +
@@ -154,17 +154,17 @@ TEST(CheckPlaces, AnAddressThatLacksASlashIsNoFolder) {
   }
   for (const char* folder : {"./s3:/bucket", "./s3//bucket", "s3/bucket", "s3", "files//of/mine"}) {
     options.stores = {folder};
-    EXPECT_TRUE(check_places(options)) << folder;
+    EXPECT_TRUE(check_locations(options)) << folder;
   }
   options.save_folder = "s3:/bucket";
-  EXPECT_FALSE(check_places(options));
+  EXPECT_FALSE(check_locations(options));
 }
 
 TEST(CheckPlaces, NeitherIsOneThatLacksItsColon) {
   Options options{.save_folder = "/runs", .run_name = "r"};
   for (const char* text : {"s3//bucket", "S3//bucket/a", "https//host/x", "file///runs"}) {
     options.stores = {text};
-    const auto refused = check_places(options);
+    const auto refused = check_locations(options);
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(),
                 testing::HasSubstr("--stores: the store '" + std::string(text) +
@@ -208,12 +208,12 @@ TEST(KeepsClaimsAlive, OneProcessOfEachOfAFewMembersDoes) {
 TEST(PlaceOptions, AClonedMachineIsNoOwnerOfTheSameClaim) {
   const Options options{.save_folder = "/data/runs", .run_name = "r", .member = {}};
   const auto owner_on = [&](const std::string& boot) {
-    return owner_of(options, host_text("node-1", boot), "6f1c", "x");
+    return owner_of(options, host_name_with_boot_id("node-1", boot), "6f1c", "x");
   };
   const checkpoint::Owner first = owner_on("0c1e");
   const checkpoint::Owner clone = owner_on("77aa");
-  EXPECT_EQ(checkpoint::relation_of(first.job, owner_on("0c1e").job), checkpoint::JobRelation::kSame);
-  EXPECT_EQ(checkpoint::relation_of(first.job, clone.job), checkpoint::JobRelation::kNamesake);
+  EXPECT_EQ(checkpoint::compare_jobs(first.job, owner_on("0c1e").job), checkpoint::JobRelation::kSame);
+  EXPECT_EQ(checkpoint::compare_jobs(first.job, clone.job), checkpoint::JobRelation::kNamesake);
   EXPECT_TRUE(checkpoint::have_same_uid(first.job, clone.job));
   const checkpoint::ClaimTimes times;
   const auto held = [&](std::uint64_t number) {

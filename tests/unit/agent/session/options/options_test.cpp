@@ -244,7 +244,7 @@ TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
   }
   Options launched{.save_folder = "s3://home/runs", .run_name = "r"};
   launched.group.size = 2;
-  EXPECT_THAT(session::check_places(launched).error().message(),
+  EXPECT_THAT(session::check_locations(launched).error().message(),
               testing::StartsWith("ranks of a launch exchange their addresses in the run's folder, but "
                                   "'s3://home/runs' is no folder"));
 }
@@ -339,13 +339,13 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
 
 TEST_F(OptionsTest, ALatestNameTellsRanksOfALaunchApart) {
   Options options{.save_folder = "f", .run_name = "r", .latest_name = "latest"};
-  EXPECT_TRUE(session::check_places(options));
+  EXPECT_TRUE(session::check_locations(options));
   options.group.size = 2;
-  const auto checked = session::check_places(options);
+  const auto checked = session::check_locations(options);
   ASSERT_FALSE(checked);
   EXPECT_THAT(checked.error().message(), testing::HasSubstr("add {rank}"));
   options.latest_name = "latest-{rank}";
-  EXPECT_TRUE(session::check_places(options));
+  EXPECT_TRUE(session::check_locations(options));
 }
 
 // The options for the author and for the users of a trainer: one table.

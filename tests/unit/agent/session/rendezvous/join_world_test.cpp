@@ -82,7 +82,7 @@ TEST_F(JoiningTest, ARollbackThatWasMadeWhileItWaitedIsMadeForIt) {
   EXPECT_FALSE(places.rollback().to) << "it would refuse what the world resumes: 83";
   ASSERT_TRUE(places.rollback().existing_rollback);
   EXPECT_EQ(places.rollback().existing_rollback->attempt, Attempt(8));
-  EXPECT_EQ(places.rollback().in_force.size(), 1u);
+  EXPECT_EQ(places.rollback().earlier_rollbacks.size(), 1u);
 }
 
 TEST_F(JoiningTest, AJobThatIsOverWhileOneJoinsEndsItAsAnyOther) {

@@ -24,17 +24,17 @@ std::vector<std::string> probe(const std::vector<PeerAddress>& peers, Duration p
 }
 
 std::string address_of(const RendezvousSocket& socket) {
-  return join_address(socket.at);
+  return format_address(socket.at);
 }
 
 TEST(ProbePeers, ReachesAProcessThatAcceptsNothingYet) {
-  const auto peer = open_meeting_socket("");
+  const auto peer = open_rendezvous_socket("");
   ASSERT_TRUE(peer) << peer.error().message();
   EXPECT_THAT(probe({{"uid-1", address_of(*peer)}}, kLong), IsEmpty());
 }
 
 TEST(ProbePeers, NamesThoseThatDoNotAnswerAndNoOther) {
-  const auto peer = open_meeting_socket("");
+  const auto peer = open_rendezvous_socket("");
   ASSERT_TRUE(peer) << peer.error().message();
   const test::BlockedListener blocked;
   const test::BlockedListener also;
@@ -47,7 +47,7 @@ TEST(ProbePeers, NamesThoseThatDoNotAnswerAndNoOther) {
 TEST(ProbePeers, NamesThoseThatRefuse) {
   std::string address;
   {
-    const auto closed = open_meeting_socket("");
+    const auto closed = open_rendezvous_socket("");
     ASSERT_TRUE(closed) << closed.error().message();
     address = address_of(*closed);
   }
@@ -67,7 +67,7 @@ TEST(ProbePeers, EndsWithoutAResultWhenItIsStopped) {
 
 // Members probe each other for as long as they wait, and most never accept a connection.
 TEST(ProbePeers, NeverFillTheQueueOfAPeer) {
-  const auto peer = open_meeting_socket("");
+  const auto peer = open_rendezvous_socket("");
   ASSERT_TRUE(peer) << peer.error().message();
   const std::vector<PeerAddress> often(kPeersMax, {"uid-1", address_of(*peer)});
   constexpr std::size_t kProbes = 2 * SOMAXCONN;

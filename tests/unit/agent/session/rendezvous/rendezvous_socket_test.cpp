@@ -15,12 +15,12 @@ TEST(RendezvousSocket, TakesAddressesApartAndPutsThemTogether) {
                                     {"[fd00::7]:1", {"fd00::7", 1}},
                                     {"node-3:65535", {"node-3", 65535}}}) {
     EXPECT_EQ(split_address(text), parts);
-    EXPECT_EQ(join_address(parts), text);
+    EXPECT_EQ(format_address(parts), text);
   }
 }
 
 TEST(RendezvousSocket, ListensOnLoopbackAlone) {
-  const auto socket = open_meeting_socket("");
+  const auto socket = open_rendezvous_socket("");
   ASSERT_TRUE(socket) << socket.error().message();
   sockaddr_in bound{};
   socklen_t size = sizeof bound;
@@ -35,18 +35,18 @@ TEST(RendezvousSocket, ListensOnLoopbackAlone) {
 }
 
 TEST(RendezvousSocket, ListensAtThePodsAddress) {
-  const auto socket = open_meeting_socket("127.0.0.5");
+  const auto socket = open_rendezvous_socket("127.0.0.5");
   ASSERT_TRUE(socket) << socket.error().message();
   EXPECT_EQ(socket->at.host, "127.0.0.5");
   EXPECT_GT(socket->at.port, 0);
 }
 
 TEST(RendezvousSocket, SaysWhichAddressItCannotTake) {
-  const auto name = open_meeting_socket("pod-7");
+  const auto name = open_rendezvous_socket("pod-7");
   ASSERT_FALSE(name);
   EXPECT_EQ(name.error().message(),
             "RATOON_POD_IP must be the IP address of this pod (status.podIP), found 'pod-7'");
-  const auto other = open_meeting_socket("203.0.113.9");  // of nobody
+  const auto other = open_rendezvous_socket("203.0.113.9");  // of nobody
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message(), testing::HasSubstr("203.0.113.9"));
 }

@@ -78,7 +78,7 @@ RunSchedule train_until_it_leaves(const Machine& machine, Duration told, Duratio
       now = std::max(now, schedule.last_durable);
       break;
     }
-    if ((requests & control::kStopWithoutSave) != 0 || drain.must_exit(now, true)) break;
+    if ((requests & control::kStopWithoutSave) != 0 || drain.find_exit_failure(now, true)) break;
   }
   schedule.left = now;
   return schedule;
@@ -137,13 +137,13 @@ TEST(Drain, ATimeLimitIsNoReasonToSaveAtOnce) {
   Drain drain({.known_ends = ends});
   drain.note_step(1s);
   EXPECT_EQ(drain.requests({}, at(10s)), 0u);
-  EXPECT_FALSE(drain.must_exit(at(10s), true).has_value());
+  EXPECT_FALSE(drain.find_exit_failure(at(10s), true).has_value());
   EXPECT_EQ(drain.requests({}, at(97s)), control::kStop);
   EXPECT_EQ(drain.requests({}, at(98s)), control::kStop) << "tried: it would end a second before the clock";
   EXPECT_EQ(drain.requests({}, at(98500ms)), control::kStopWithoutSave);
-  EXPECT_FALSE(drain.must_exit(at(98500ms), true).has_value()) << "the others may hear of it yet";
-  EXPECT_TRUE(drain.must_exit(at(98s), false).has_value());
-  const auto late = drain.must_exit(at(99s), true);
+  EXPECT_FALSE(drain.find_exit_failure(at(98500ms), true).has_value()) << "the others may hear of it yet";
+  EXPECT_TRUE(drain.find_exit_failure(at(98s), false).has_value());
+  const auto late = drain.find_exit_failure(at(99s), true);
   ASSERT_TRUE(late.has_value());
   EXPECT_EQ(late->exit_code, static_cast<int>(ExitCode::kPreempted));
   EXPECT_THAT(late->what(), HasSubstr("the time limit of 100s"));
@@ -165,7 +165,7 @@ TEST(Drain, TheEndOfARunIsLeftTogetherUnlikeTheEndOfANode) {
   const CoordinatorRequests goes{.drain_deadline = at(50s)};
   EXPECT_EQ(with_notice.requests(goes, at(40s)), control::kSave);
   EXPECT_EQ(with_notice.requests(goes, at(48500ms)), 0u) << "it trains on until a replacement joins";
-  EXPECT_TRUE(with_notice.must_exit(at(48500ms), true).has_value());
+  EXPECT_TRUE(with_notice.find_exit_failure(at(48500ms), true).has_value());
 }
 
 // Observed when a machine stood still for the moment in which the last save was to begin.
@@ -179,7 +179,7 @@ TEST(Drain, AStepThatOutlastedTheLastMomentIsSavedAllTheSame) {
   drain.note_save(at(1s), 100ms);
   EXPECT_EQ(drain.requests({}, at(7s)), 0u);
   EXPECT_EQ(drain.requests({}, at(8100ms)), control::kStop);
-  EXPECT_FALSE(drain.must_exit(at(8100ms), true).has_value());
+  EXPECT_FALSE(drain.find_exit_failure(at(8100ms), true).has_value());
   EXPECT_EQ(drain.remaining_commit_time(at(8200ms)), 1550ms) << "and it leaves in time, saved or not";
   EXPECT_EQ(drain.requests({}, at(8700ms)), control::kStopWithoutSave) << "that would end too late";
 }
@@ -230,7 +230,7 @@ TEST(Drain, CtrlCStopsAtTheNextStepAndSaysSo) {
   signals.interrupt = {.count = 1, .first = at(2s)};
   const std::uint32_t requests = drain.requests({}, at(3s));
   EXPECT_EQ(requests, control::kStop | control::kInterrupt);
-  EXPECT_FALSE(drain.must_exit(at(3s), true).has_value()) << "all stop together";
+  EXPECT_FALSE(drain.find_exit_failure(at(3s), true).has_value()) << "all stop together";
   const Failure exit_for_drain = drain.exit_for_drain(requests, Step(7), true);
   EXPECT_EQ(exit_for_drain.exit_code, 130);
   EXPECT_STREQ(exit_for_drain.what(), "stopped by Ctrl-C at step 7, which is saved");
@@ -242,8 +242,8 @@ TEST(Drain, CtrlCWaitsForTheNextSaveWhereNobodyAgrees) {
   EXPECT_FALSE(drain.leaves_with_next_save());
   signals.interrupt = {.count = 1, .first = at(2s)};
   EXPECT_TRUE(drain.leaves_with_next_save());
-  EXPECT_FALSE(drain.must_exit(at(11s), false).has_value());
-  const Failure late = drain.must_exit(at(12s), false).value();
+  EXPECT_FALSE(drain.find_exit_failure(at(11s), false).has_value());
+  const Failure late = drain.find_exit_failure(at(12s), false).value();
   EXPECT_EQ(late.exit_code, 130);
   EXPECT_THAT(late.what(), HasSubstr("without a save"));
 }
@@ -267,7 +267,7 @@ TEST(Drain, NewsThatIsTakenBackCountsNoMore) {
   EXPECT_EQ(drain.requests({}, at(2s)), 0u) << "saved, and time enough";
   drain.take_back_notice();
   EXPECT_EQ(drain.requests({}, at(61s)), 0u);
-  EXPECT_FALSE(drain.must_exit(at(70s), true).has_value());
+  EXPECT_FALSE(drain.find_exit_failure(at(70s), true).has_value());
 }
 
 // Observed when a busy disk took longer for the last save than for any before.
@@ -278,10 +278,10 @@ TEST(Drain, WhoIsReplacedWaitsInTheMarginForWhatIsBeingWritten) {
   drain.notify(at(0s), 10s, "a reclaim");
   drain.note_save(at(7s), 100ms);
   drain.note_staged(true);
-  EXPECT_FALSE(drain.must_exit(at(8500ms), true).has_value());
-  EXPECT_TRUE(drain.must_exit(at(9s), true).has_value()) << "half of the margin is for leaving";
+  EXPECT_FALSE(drain.find_exit_failure(at(8500ms), true).has_value());
+  EXPECT_TRUE(drain.find_exit_failure(at(9s), true).has_value()) << "half of the margin is for leaving";
   drain.note_staged(false);
-  EXPECT_TRUE(drain.must_exit(at(8500ms), true).has_value());
+  EXPECT_TRUE(drain.find_exit_failure(at(8500ms), true).has_value());
 }
 
 TEST(Drain, PeopleAreToldOfANoticeOnce) {
@@ -323,7 +323,7 @@ TEST(Drain, AnOrderWithAShortDeadlineLeavesTimeForAReplacement) {
       // The notice as it comes with each beat, a little later each time.
       wanted.drain_deadline = *wanted.drain_deadline + 10us;
       if ((drain.requests(wanted, now) & control::kSave) != 0) drain.note_save(now, 1ms);
-      if (drain.must_exit(now, true)) return now - at(told);
+      if (drain.find_exit_failure(now, true)) return now - at(told);
     }
   };
   EXPECT_NEAR(seconds(leaves_at(1s, 30s)), 28, 0.1);

@@ -94,15 +94,15 @@ TEST(SummedNumbers, AnAnswerHasTheSumsOrTheRefusal) {
   std::array<std::uint32_t, 1> shorter{};
   EXPECT_EQ(read_answer(encode_answer("", std::span<std::uint32_t>(sums)), std::span<std::uint32_t>(shorter)),
             "rank 0 answered with 9 bytes to 1 number of type std::uint32_t");
-  EXPECT_EQ(call_in(encode_call("sum()", std::span<std::uint32_t>(sums))), "sum()");
+  EXPECT_EQ(call_name_in(encode_call("sum()", std::span<std::uint32_t>(sums))), "sum()");
 }
 
 TEST(SummedNumbers, ManyRanksAreNamedShortly) {
-  EXPECT_EQ(name_ranks({3}), "rank 3");
-  EXPECT_EQ(name_ranks({3, 5}), "ranks 3 and 5");
+  EXPECT_EQ(describe_ranks({3}), "rank 3");
+  EXPECT_EQ(describe_ranks({3, 5}), "ranks 3 and 5");
   std::vector<std::uint32_t> many(100);
   std::iota(many.begin(), many.end(), 1);
-  EXPECT_EQ(name_ranks(many), "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 92 more");
+  EXPECT_EQ(describe_ranks(many), "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 92 more");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(RankMeans, AreWeightedBySamplesAndTheSameOnAllRanks) {
     EXPECT_EQ(means[1].samples, 100);
     EXPECT_TRUE(means[1].is_of_all_ranks);
   }
-  EXPECT_TRUE(first.take_own().empty()) << "they count once";
+  EXPECT_TRUE(first.take_own_means().empty()) << "they count once";
 }
 
 TEST(RankMeans, RanksThatMeanOtherNamesKeepTheirOwn) {

@@ -19,7 +19,7 @@ RunLedger some_ledger() {
 TEST(RunLedger, IsARowThatComesBack) {
   RunLedger ledger = some_ledger();
   EXPECT_EQ(ledger_of(row_of(ledger)), ledger);
-  ledger.newest_validated = 30;
+  ledger.newest_validated_step = 30;
   const history::Row row = row_of(ledger);
   EXPECT_EQ(ledger_of(row), ledger);
   EXPECT_EQ(row.kind, "ledger");

@@ -14,8 +14,8 @@ class TimeAccountsTest : public testing::Test {
     accounts_.enter(phase, step);
     clock_.advance(time);
   }
-  Duration of(Part part) const { return accounts_.of_process().of(part); }
-  Duration of_run(Part part) const { return accounts_.of_run()->account.of(part); }
+  Duration of(Part part) const { return accounts_.process_account().of(part); }
+  Duration of_run(Part part) const { return accounts_.run_ledger()->account.of(part); }
 
   ManualClock clock_{{.since_boot = 77s}, {.since_epoch = 1'700'000'000s}};
   TimeAccounts accounts_{clock_};
@@ -30,7 +30,7 @@ TEST_F(TimeAccountsTest, BooksEachPhaseInItsPart) {
   spend(ProcessPhase::kData, 0, 7s);
   spend(ProcessPhase::kSave, 1, 500ms);
   spend(ProcessPhase::kValidate, 1, 20s);
-  accounts_.wait_for_members();
+  accounts_.note_waiting_for_members();
   clock_.advance(40s);
   accounts_.leave();
   clock_.advance(1s);
@@ -40,8 +40,8 @@ TEST_F(TimeAccountsTest, BooksEachPhaseInItsPart) {
   EXPECT_EQ(of(Part::kSaveStall), 500ms);
   EXPECT_EQ(of(Part::kValidation), 20s);
   EXPECT_EQ(of(Part::kWaitingForCapacity), 40s);
-  EXPECT_EQ(accounts_.of_process().total(), clock_.now() - Timestamp{.since_boot = 77s});
-  EXPECT_EQ(accounts_.of_run(), std::nullopt) << "another process is rank 0";
+  EXPECT_EQ(accounts_.process_account().total(), clock_.now() - Timestamp{.since_boot = 77s});
+  EXPECT_EQ(accounts_.run_ledger(), std::nullopt) << "another process is rank 0";
 }
 
 TEST_F(TimeAccountsTest, WhoWaitedForARankThatHungHasLostThatTime) {
@@ -57,12 +57,13 @@ TEST_F(TimeAccountsTest, WhoWaitedForARankThatHungHasLostThatTime) {
 }
 
 TEST_F(TimeAccountsTest, WhatWasLostIsMadeAgain) {
-  accounts_.carry_over(std::nullopt, Attempt(1));
+  accounts_.continue_run_account(std::nullopt, Attempt(1));
   for (std::uint64_t step = 0; step < 7; ++step) spend(ProcessPhase::kCompute, step, 1s);
   spend(ProcessPhase::kValidate, 7, 5s);
   spend(ProcessPhase::kCompute, 7, 1s);
   accounts_.leave();
-  accounts_.carry_over(LastRecord{.attempt = Attempt(1), .ledger = *accounts_.of_run()}, Attempt(2));
+  accounts_.continue_run_account(LastRecord{.attempt = Attempt(1), .ledger = *accounts_.run_ledger()},
+                                 Attempt(2));
   for (std::uint64_t step = 4; step < 7; ++step) spend(ProcessPhase::kCompute, step, 1s);
   spend(ProcessPhase::kValidate, 7, 5s);
   for (std::uint64_t step = 7; step < 9; ++step) spend(ProcessPhase::kCompute, step, 1s);
@@ -106,12 +107,12 @@ TEST_F(TimeAccountsTest, GoesOnFromTheLastWordOfAnother) {
                                    .at = {.since_epoch = 1'700'000'000s - 50s},
                                    .step = 40,
                                    .newest_step = 43,
-                                   .newest_validated = 42}};
-  accounts_.carry_over(last, Attempt(7));
+                                   .newest_validated_step = 42}};
+  accounts_.continue_run_account(last, Attempt(7));
   spend(ProcessPhase::kCompute, 42, 1s);
   spend(ProcessPhase::kValidate, 42, 1s);
   spend(ProcessPhase::kCompute, 43, 1s);
-  const RunLedger run = *accounts_.of_run();
+  const RunLedger run = *accounts_.run_ledger();
   EXPECT_EQ(run.account.of(Part::kUseful), 101s);
   EXPECT_EQ(run.account.of(Part::kRecomputed), 2s);
   EXPECT_EQ(run.account.of(Part::kHung), 3s);
@@ -119,11 +120,11 @@ TEST_F(TimeAccountsTest, GoesOnFromTheLastWordOfAnother) {
   EXPECT_EQ(run.account.total(), 103s + 50s + 7s);
   EXPECT_EQ(run.step, 43u);
   EXPECT_EQ(run.newest_step, 43u);
-  EXPECT_EQ(accounts_.of_process().total(), 7s);
+  EXPECT_EQ(accounts_.process_account().total(), 7s);
 }
 
 TEST_F(TimeAccountsTest, RankZeroMayHaveBeenElsewhereForAWhile) {
-  accounts_.carry_over(std::nullopt, Attempt(1));
+  accounts_.continue_run_account(std::nullopt, Attempt(1));
   spend(ProcessPhase::kCompute, 0, 10s);
   accounts_.leave();
   clock_.advance(30s);  // somebody else's attempt 2, who wrote 5 s ago
@@ -132,7 +133,7 @@ TEST_F(TimeAccountsTest, RankZeroMayHaveBeenElsewhereForAWhile) {
                                    .at = {.since_epoch = clock_.wall_now().since_epoch - 5s},
                                    .step = 9,
                                    .newest_step = 9}};
-  accounts_.carry_over(last, Attempt(3));
+  accounts_.continue_run_account(last, Attempt(3));
   clock_.advance(1s);
   EXPECT_EQ(of_run(Part::kUseful), 35s);
   EXPECT_EQ(of_run(Part::kRestarting), 6s);

@@ -1,8 +1,8 @@
-#include "agent/src/objects/credentials/served_sources.h"
+#include "agent/src/objects/credentials/http_credential_sources.h"
 
 #include <utility>
 
-#include "agent/src/objects/credentials/served_credentials.h"
+#include "agent/src/objects/credentials/http_credentials.h"
 #include "agent/src/objects/remote/location.h"
 #include "agent/src/objects/remote/retry_loop.h"
 #include "base/core/read_file.h"
@@ -18,8 +18,9 @@ std::string without_trailing_newline(std::string text) {
 }
 
 // Returns the body of the reply, or an error if its status is not 200.
-Result<std::string> ask(const HttpDependencies& dependencies, const RequestTimeouts& timeouts,
-                        const http::Request& request, const std::string& what, const std::stop_token& stop) {
+Result<std::string> fetch_reply_body(const HttpDependencies& dependencies, const RequestTimeouts& timeouts,
+                                     const http::Request& request, const std::string& what,
+                                     const std::stop_token& stop) {
   RetryLoop attempts(dependencies, timeouts, what, stop);
   const auto judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
     if (answer.status == 200) return std::nullopt;
@@ -55,9 +56,10 @@ class ContainerSource final : public CredentialSource {
     const RequestTimeouts timeouts{.retry = {.attempts_max = 3, .total = std::chrono::seconds(15)},
                                    .connect = std::chrono::seconds(2),
                                    .silence = std::chrono::seconds(5)};
-    const auto text = ask(dependencies_, timeouts, request, "getting credentials from " + source, stop);
+    const auto text =
+        fetch_reply_body(dependencies_, timeouts, request, "getting credentials from " + source, stop);
     if (!text) return text.error();
-    auto credentials = decode_served_credentials(*text);
+    auto credentials = decode_http_credentials(*text);
     if (!credentials) return credentials.error().with_context("getting credentials from " + source);
     credentials->source = source;
     return std::optional(*std::move(credentials));
@@ -94,17 +96,17 @@ class MetadataSource final : public CredentialSource {
                                    .silence = std::chrono::seconds(1)};
     const std::string source = "instance metadata (" + endpoint + ")";
     const std::string what = "getting credentials from " + source;
-    const auto token = ask(dependencies_, timeouts,
-                           {.method = "PUT",
-                            .url = endpoint + "/latest/api/token",
-                            .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}},
-                           what, stop);
+    const auto token = fetch_reply_body(dependencies_, timeouts,
+                                        {.method = "PUT",
+                                         .url = endpoint + "/latest/api/token",
+                                         .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}},
+                                        what, stop);
     if (!token) return note_no_role(token.error());
     const auto get = [&](const std::string& path) {
-      return ask(dependencies_, timeouts,
-                 {.url = endpoint + path,
-                  .headers = {{"X-aws-ec2-metadata-token", without_trailing_newline(*token)}}},
-                 what, stop);
+      return fetch_reply_body(dependencies_, timeouts,
+                              {.url = endpoint + path,
+                               .headers = {{"X-aws-ec2-metadata-token", without_trailing_newline(*token)}}},
+                              what, stop);
     };
     const std::string folder = "/latest/meta-data/iam/security-credentials/";
     const auto roles = get(folder);
@@ -114,7 +116,7 @@ class MetadataSource final : public CredentialSource {
     const std::string role = roles->substr(0, roles->find_first_of("\r\n"));
     const auto text = get(folder + role);
     if (!text) return text.error();
-    auto credentials = decode_served_credentials(*text);
+    auto credentials = decode_http_credentials(*text);
     if (!credentials) return credentials.error().with_context(what);
     credentials->source = "the role " + role + " from " + source;
     return std::optional(*std::move(credentials));

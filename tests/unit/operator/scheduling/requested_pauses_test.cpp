@@ -1,4 +1,4 @@
-#include "operator/runtime/scheduling/asked_pauses.h"
+#include "operator/runtime/scheduling/requested_pauses.h"
 
 #include <string>
 
@@ -9,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(AskedPauses, APauseIsThatOfOneJobAndEnds) {
-  AskedPauses pauses;
+TEST(RequestedPauses, APauseIsThatOfOneJobAndEnds) {
+  RequestedPauses pauses;
   const JobKey a{.name_space = "n", .name = "a"};
   const JobKey b{.name_space = "n", .name = "b"};
   const Timestamp now{1h};
@@ -20,8 +20,8 @@ TEST(AskedPauses, APauseIsThatOfOneJobAndEnds) {
   EXPECT_EQ(pauses.end_of(a, now + 2s), std::nullopt);
 }
 
-TEST(AskedPauses, AServerMayAskForFiveSecondsAtMost) {
-  AskedPauses pauses;
+TEST(RequestedPauses, AServerMayAskForFiveSecondsAtMost) {
+  RequestedPauses pauses;
   const JobKey a{.name_space = "n", .name = "a"};
   const Timestamp now{1h};
   pauses.note(a, 1h, now);
@@ -30,8 +30,8 @@ TEST(AskedPauses, AServerMayAskForFiveSecondsAtMost) {
   EXPECT_EQ(pauses.end_of(a, now + 1s), now + 5s) << "an answer without a pause does not shorten it";
 }
 
-TEST(AskedPauses, PausesThatAreOverUseNoMemory) {
-  AskedPauses pauses;
+TEST(RequestedPauses, PausesThatAreOverUseNoMemory) {
+  RequestedPauses pauses;
   const Timestamp now{1h};
   for (int i = 0; i < 100; ++i) pauses.note({.name_space = "n", .name = std::to_string(i)}, 2s, now);
   EXPECT_EQ(pauses.size(), 100U);

@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/saver/background_sums.h"
+#include "agent/src/checkpoint/saver/background_checksums.h"
 
 #include <algorithm>
 #include <system_error>
@@ -12,17 +12,18 @@ constexpr std::size_t kPieceBytes = 256 << 10;        // stays in the cache for 
 
 }  // namespace
 
-BackgroundSums::BackgroundSums(PackSums& sums, std::vector<std::span<const std::byte>> data)
-    : sums_(sums), data_(std::move(data)), wait_for_([](std::uint64_t) { return true; }) {
+BackgroundChecksums::BackgroundChecksums(PackChecksums& sums, std::vector<std::span<const std::byte>> data)
+    : checksums_(sums), data_(std::move(data)), wait_for_([](std::uint64_t) { return true; }) {
   begin();
 }
 
-BackgroundSums::BackgroundSums(PackSums& sums, std::span<const std::byte> data, WaitFor wait_for)
-    : sums_(sums), data_({data}), wait_for_(std::move(wait_for)) {
+BackgroundChecksums::BackgroundChecksums(PackChecksums& sums, std::span<const std::byte> data,
+                                         WaitFunction wait_for)
+    : checksums_(sums), data_({data}), wait_for_(std::move(wait_for)) {
   begin();
 }
 
-void BackgroundSums::begin() {
+void BackgroundChecksums::begin() {
   std::size_t bytes = 0;
   for (const auto& part : data_) bytes += part.size();
   if (bytes < kBackgroundBytesMin) return;
@@ -33,26 +34,26 @@ void BackgroundSums::begin() {
   }
 }
 
-BackgroundSums::~BackgroundSums() {
+BackgroundChecksums::~BackgroundChecksums() {
   is_needed_.store(false, std::memory_order_relaxed);  // the thread ends early
   if (computation_.valid()) computation_.wait();
 }
 
-void BackgroundSums::finish() {
+void BackgroundChecksums::finish() {
   if (computation_.valid())
     computation_.get();
   else
     add_all();
 }
 
-void BackgroundSums::add_all() {
+void BackgroundChecksums::add_all() {
   std::uint64_t end = 0;
   for (const auto& part : data_) {
     for (std::size_t at = 0; at < part.size(); at += kPieceBytes) {
       const auto piece = part.subspan(at, std::min(kPieceBytes, part.size() - at));
       end += piece.size();
       if (!is_needed_.load(std::memory_order_relaxed) || !wait_for_(end)) return;
-      sums_.add(piece);
+      checksums_.add(piece);
     }
   }
 }

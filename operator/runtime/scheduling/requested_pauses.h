@@ -1,4 +1,4 @@
-// AskedPauses stores until when the API server asked not to be called again for a job (Retry-After). No
+// RequestedPauses stores until when the API server asked not to be called again for a job (Retry-After). No
 // thread sleeps during a pause: until the end of the pause, a call for the job fails at once, and the job
 // waits in the WorkQueue. Calls for other jobs do not wait.
 //
@@ -7,15 +7,15 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::runtime {
 
-class AskedPauses {
+class RequestedPauses {
  public:
   // The longest pause. If the server asks for a longer one, the operator calls it after this time, because
   // the server may have recovered earlier.
@@ -27,8 +27,8 @@ class AskedPauses {
   [[nodiscard]] std::size_t size() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::map<JobKey, Timestamp> ends_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<JobKey, Timestamp> ends_ RATOON_GUARDED_BY(mutex_);
 };
 
 }  // namespace ratoon::runtime

@@ -14,7 +14,7 @@ namespace ratoon::objects {
 // Decodes a reply with the keys "AccessKeyId", "SecretAccessKey", "Token" and "Expiration". The value of
 // "Expiration" is a time such as "2026-01-02T03:04:05Z". A reply of instance metadata also has "Code":
 // "Success". The caller must set the member `source` of the result.
-[[nodiscard]] Result<Credentials> decode_served_credentials(std::string_view json);
+[[nodiscard]] Result<Credentials> decode_http_credentials(std::string_view json);
 
 // Returns true if a token may be sent to this URL. The scheme of such a URL is https, or the host is a
 // loopback address or the address of the metadata server of ECS or EKS.

@@ -10,24 +10,24 @@
 #include <span>
 #include <vector>
 
-#include "agent/src/checkpoint/pack/header/pack_sums.h"
+#include "agent/src/checkpoint/pack/header/pack_checksums.h"
 
 namespace ratoon::checkpoint {
 
-class BackgroundSums {
+class BackgroundChecksums {
  public:
   // Adds the bytes of `data`, one span after the other, to `sums`. Do not use `sums` before finish() returns
   // or this object is destroyed.
-  BackgroundSums(PackSums& sums, std::vector<std::span<const std::byte>> data);
+  BackgroundChecksums(PackChecksums& sums, std::vector<std::span<const std::byte>> data);
   // Computes the checksums of bytes that are still being copied into `image`. `wait_for(bytes)` blocks until
   // the first `bytes` bytes are copied, and returns false if the copy was cancelled. `wait_for` may be called
   // from any thread.
-  using WaitFor = std::function<bool(std::uint64_t bytes)>;
-  BackgroundSums(PackSums& sums, std::span<const std::byte> data, WaitFor wait_for);
-  BackgroundSums(const BackgroundSums&) = delete;
-  BackgroundSums& operator=(const BackgroundSums&) = delete;
+  using WaitFunction = std::function<bool(std::uint64_t bytes)>;
+  BackgroundChecksums(PackChecksums& sums, std::span<const std::byte> data, WaitFunction wait_for);
+  BackgroundChecksums(const BackgroundChecksums&) = delete;
+  BackgroundChecksums& operator=(const BackgroundChecksums&) = delete;
   // If this object is destroyed before finish() was called, the computation stops early.
-  ~BackgroundSums();
+  ~BackgroundChecksums();
 
   // Waits until the checksums of all bytes are computed.
   void finish();
@@ -37,9 +37,9 @@ class BackgroundSums {
 
   void begin();
 
-  PackSums& sums_;
+  PackChecksums& checksums_;
   const std::vector<std::span<const std::byte>> data_;
-  const WaitFor wait_for_;
+  const WaitFunction wait_for_;
   std::atomic<bool> is_needed_ = true;
   std::future<void> computation_;
 };

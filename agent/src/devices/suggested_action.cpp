@@ -1,4 +1,4 @@
-#include "agent/src/devices/fault_opinion.h"
+#include "agent/src/devices/suggested_action.h"
 
 #include "agent/src/devices/cuda_errors.h"
 

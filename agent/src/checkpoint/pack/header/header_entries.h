@@ -20,13 +20,13 @@ struct TensorEntry {
   std::vector<std::uint64_t> offsets;  // two of them
 };
 
-struct HeaderSyntax {
+struct HeaderEntries {
   std::vector<TensorEntry> tensors;                           // in the order of the text, names may repeat
   std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the text, keys may repeat
 };
 
 // Refuses JSON with values of unexpected types, with unknown keys, or with entries that lack a required key.
-[[nodiscard]] Result<HeaderSyntax> parse_header_syntax(std::string_view json);
+[[nodiscard]] Result<HeaderEntries> parse_header_entries(std::string_view json);
 
 // Returns an error whose message is "not a sound pack: " and `what`.
 [[nodiscard]] Error invalid_pack_error(const std::string& what);

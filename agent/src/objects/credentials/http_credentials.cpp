@@ -1,4 +1,4 @@
-#include "agent/src/objects/credentials/served_credentials.h"
+#include "agent/src/objects/credentials/http_credentials.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ std::string text_of(const nlohmann::json& object, const char* name) {
 
 }  // namespace
 
-Result<Credentials> decode_served_credentials(std::string_view text) {
+Result<Credentials> decode_http_credentials(std::string_view text) {
   const auto object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) return Error(ErrorKind::kCorrupted, "the answer is not a JSON object");
   if (const std::string code = text_of(object, "Code"); !code.empty() && code != "Success") {

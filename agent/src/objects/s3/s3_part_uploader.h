@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "agent/src/objects/s3/protocol/part_plan.h"
 #include "agent/src/objects/s3/s3_writer.h"
+#include "base/core/threads/mutex.h"
 
 namespace ratoon::objects {
 
@@ -26,10 +26,10 @@ struct StoredPart {
 // Returns true if a reply says that the upload does not exist or no longer exists.
 [[nodiscard]] bool says_upload_missing(const http::Response& answer);
 
-class S3Parts {
+class S3PartUploader {
  public:
-  S3Parts(const S3Writer& writer, std::string upload_id, const PartPlan& plan, ObjectSource& source,
-          const UploadOptions& options);
+  S3PartUploader(const S3Writer& writer, std::string upload_id, const PartPlan& plan, ObjectSource& source,
+                 const UploadOptions& options);
 
   // Returns the ETags and checksums of all parts in order, or nothing if the upload no longer exists and must
   // be started again.
@@ -55,9 +55,10 @@ class S3Parts {
   std::atomic<std::uint32_t> next_part_{0};
   std::atomic<bool> is_upload_gone_{false};
   std::vector<StoredPart> parts_;  // each written by the thread that sends it
-  std::mutex mutex_;
-  std::optional<Error> failure_;    // guarded by mutex_
-  std::uint64_t stored_bytes_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  // The threads use failure_ with mutex_ locked. When they have ended, send() reads it without the lock.
+  std::optional<Error> failure_;
+  std::uint64_t stored_bytes_ RATOON_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ratoon::objects

@@ -10,17 +10,17 @@
 
 namespace ratoon::checkpoint {
 
-class PackSums {
+class PackChecksums {
  public:
   // `layout` must outlive this object.
-  explicit PackSums(const PackLayout& layout) : layout_(layout) { finish_ended_tensors(); }
+  explicit PackChecksums(const PackLayout& layout) : layout_(layout) { finish_ended_tensors(); }
 
   // Adds the next bytes of the data. A piece of data may end in the middle of a block or a tensor. Throws
   // std::invalid_argument if more bytes are added than the layout has.
   void add(std::span<const std::byte> bytes);
 
   // Call the following functions only after all bytes of the pack's data were added.
-  [[nodiscard]] const std::vector<std::uint32_t>& block_crcs() const { return crcs_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& block_crcs() const { return block_crcs_; }
   [[nodiscard]] const std::vector<Hash128>& hashes() const { return hashes_; }
 
  private:
@@ -28,8 +28,8 @@ class PackSums {
   void finish_ended_tensors();
 
   const PackLayout& layout_;
-  std::uint64_t at_ = 0;  // position in the data
-  std::vector<std::uint32_t> crcs_;
+  std::uint64_t position_ = 0;  // position in the data
+  std::vector<std::uint32_t> block_crcs_;
   std::vector<Hash128> hashes_;
   Xxh3Stream tensor_hash_;  // state of the hash of the current tensor
 };

@@ -1,6 +1,6 @@
-// TurnLines: items that wait by owner, for example by namespace. The owners take turns, so an owner with many
-// items delays the items of another owner by one turn at most. If the limit is exceeded, the owner with the
-// most items loses its oldest item. Not thread-safe.
+// RoundRobinQueue: items that wait by owner, for example by namespace. The owners take turns, so an owner
+// with many items delays the items of another owner by one turn at most. If the limit is exceeded, the owner
+// with the most items loses its oldest item. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace ratoon::runtime {
 
 template <class Item>
-class TurnLines {
+class RoundRobinQueue {
  public:
-  explicit TurnLines(std::size_t items_max) : items_max_(items_max) {}
+  explicit RoundRobinQueue(std::size_t items_max) : items_max_(items_max) {}
 
   // Adds the item at the end of its owner's queue. Returns the item that was dropped, or nothing.
   std::optional<Item> push(const std::string& owner, Item item) {
@@ -35,8 +35,8 @@ class TurnLines {
   // the other owners. Returns nothing if no owner's item may be taken.
   template <class MayPass>
   [[nodiscard]] std::optional<Item> take(const MayPass& may_pass) {
-    const auto owner = std::ranges::find_if(turns_, may_pass);
-    if (owner == turns_.end()) return std::nullopt;
+    const auto owner = std::ranges::find_if(owner_order_, may_pass);
+    if (owner == owner_order_.end()) return std::nullopt;
     return take_from(*owner);
   }
   [[nodiscard]] std::optional<Item> take() {
@@ -48,31 +48,31 @@ class TurnLines {
 
  private:
   std::deque<Item>& line_of(const std::string& owner) {
-    const auto [line, is_new] = lines_.try_emplace(owner);
-    if (is_new) turns_.push_back(owner);
+    const auto [line, is_new] = queues_.try_emplace(owner);
+    if (is_new) owner_order_.push_back(owner);
     return line->second;
   }
   [[nodiscard]] std::string longest() const {
-    return std::ranges::max_element(lines_, {}, [](const auto& line) { return line.second.size(); })->first;
+    return std::ranges::max_element(queues_, {}, [](const auto& line) { return line.second.size(); })->first;
   }
   Item take_from(const std::string& owner) {
-    const auto line = lines_.find(owner);
+    const auto line = queues_.find(owner);
     Item first = std::move(line->second.front());
     line->second.pop_front();
     --size_;
-    const auto turn = std::ranges::find(turns_, line->first);
+    const auto turn = std::ranges::find(owner_order_, line->first);
     std::string served = std::move(*turn);
-    turns_.erase(turn);
+    owner_order_.erase(turn);
     if (line->second.empty())
-      lines_.erase(line);
+      queues_.erase(line);
     else
-      turns_.push_back(std::move(served));
+      owner_order_.push_back(std::move(served));
     return first;
   }
 
   const std::size_t items_max_;
-  std::map<std::string, std::deque<Item>> lines_;  // by owner; none is empty
-  std::deque<std::string> turns_;                  // the owners in the order of their turns
+  std::map<std::string, std::deque<Item>> queues_;  // by owner; none is empty
+  std::deque<std::string> owner_order_;             // the owners in the order of their turns
   std::size_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "agent/src/objects/s3/s3_parts.h"
+#include "agent/src/objects/s3/s3_part_uploader.h"
 
 #include <algorithm>
 #include <exception>
@@ -17,8 +17,8 @@ bool says_upload_missing(const http::Response& answer) {
   return answer.status == 404 && decode_refusal(answer.body).code == "NoSuchUpload";
 }
 
-S3Parts::S3Parts(const S3Writer& writer, std::string upload_id, const PartPlan& plan, ObjectSource& source,
-                 const UploadOptions& options)
+S3PartUploader::S3PartUploader(const S3Writer& writer, std::string upload_id, const PartPlan& plan,
+                               ObjectSource& source, const UploadOptions& options)
     : writer_(writer),
       upload_id_(std::move(upload_id)),
       plan_(plan),
@@ -26,7 +26,7 @@ S3Parts::S3Parts(const S3Writer& writer, std::string upload_id, const PartPlan& 
       options_(options),
       parts_(plan.count) {}
 
-Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
+Result<std::optional<std::vector<StoredPart>>> S3PartUploader::send() {
   {
     const std::stop_callback pass_on(options_.stop, [this] { stop_source_.request_stop(); });
     const std::uint32_t threads = std::clamp(options_.threads, 1u, plan_.count);
@@ -45,7 +45,7 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
 
 // Several threads run run_worker() at the same time. run_worker() must not throw, because an exception in
 // such a thread would end the process.
-void S3Parts::run_worker() {
+void S3PartUploader::run_worker() {
   try {
     send_parts();
   } catch (const std::exception& error) {
@@ -53,7 +53,7 @@ void S3Parts::run_worker() {
   }
 }
 
-void S3Parts::send_parts() {
+void S3PartUploader::send_parts() {
   std::string bytes;
   while (!stop_source_.stop_requested()) {
     const std::uint32_t index = next_part_.fetch_add(1);
@@ -64,7 +64,7 @@ void S3Parts::send_parts() {
     record_failure(Error(ErrorKind::kCancelled, "writing " + writer_.uri() + " was cancelled"));
 }
 
-Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
+Result<void> S3PartUploader::send_part(std::uint32_t index, std::string& bytes) {
   const std::string what = "writing " + writer_.uri() + ", part " + std::to_string(index + 1) + " of " +
                            std::to_string(plan_.count);
   bytes.resize(plan_.bytes(index));
@@ -96,7 +96,7 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
 
 // A store in which the upload does not exist may close the connection without reading the part, so that its
 // reply is lost. explain_lost_reply() sends a request without a body, to which the store replies.
-std::optional<Error> S3Parts::explain_lost_reply() {
+std::optional<Error> S3PartUploader::explain_lost_reply() {
   RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;
   once.retry.total = once.silence;
@@ -109,8 +109,8 @@ std::optional<Error> S3Parts::explain_lost_reply() {
   return Error(ErrorKind::kConflict, "the upload no longer exists");
 }
 
-std::optional<Error> S3Parts::check_stored_part(const http::Response& answer,
-                                                const std::string& checksum) const {
+std::optional<Error> S3PartUploader::check_stored_part(const http::Response& answer,
+                                                       const std::string& checksum) const {
   if (answer.headers.get("ETag").empty())
     return Error(ErrorKind::kCorrupted, "the store took a part and gave no ETag for it");
   return check_stored_checksum(answer, checksum);
@@ -118,17 +118,17 @@ std::optional<Error> S3Parts::check_stored_part(const http::Response& answer,
 
 // Only the first error of all threads is kept: it stops the other threads, whose errors then only say that
 // they were stopped.
-void S3Parts::record_failure(Error error) {
+void S3PartUploader::record_failure(Error error) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool is_consequence = is_upload_gone_ && error.kind() == ErrorKind::kCancelled;
     if (!failure_ && !is_consequence) failure_ = std::move(error);
   }
   stop_source_.request_stop();
 }
 
-void S3Parts::report_stored_bytes(std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+void S3PartUploader::report_stored_bytes(std::uint64_t bytes) {
+  const MutexLock lock(mutex_);
   stored_bytes_ += bytes;
   if (options_.progress) options_.progress(stored_bytes_);
 }

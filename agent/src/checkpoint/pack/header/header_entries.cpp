@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/pack/header/header_syntax.h"
+#include "agent/src/checkpoint/pack/header/header_entries.h"
 
 #include <array>
 #include <optional>
@@ -19,7 +19,7 @@ class HeaderReader {
  public:
   explicit HeaderReader(std::string_view json) : scanner_(json) {}
 
-  Result<HeaderSyntax> read() && {
+  Result<HeaderEntries> read() && {
     const bool is_sound = take_object([this](std::string& name) { return take_member(name); }) &&
                           (scanner_.is_at_end() || complain_of_syntax());
     if (!is_sound) return invalid_pack_error(complaint_);
@@ -130,7 +130,7 @@ class HeaderReader {
   }
 
   JsonScanner scanner_;
-  HeaderSyntax found_;
+  HeaderEntries found_;
   std::string* tensor_name_ = nullptr;  // the name of the current tensor; null: in the metadata
   bool has_metadata_ = false;
   std::string complaint_;
@@ -142,7 +142,7 @@ Error invalid_pack_error(const std::string& what) {
   return Error(ErrorKind::kCorrupted, "not a sound pack: " + what);
 }
 
-Result<HeaderSyntax> parse_header_syntax(std::string_view json) {
+Result<HeaderEntries> parse_header_entries(std::string_view json) {
   return HeaderReader(json).read();
 }
 

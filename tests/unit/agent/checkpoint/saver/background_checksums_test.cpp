@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/saver/background_sums.h"
+#include "agent/src/checkpoint/saver/background_checksums.h"
 
 #include <atomic>
 #include <cerrno>
@@ -31,11 +31,11 @@ class BackgroundSumsTest : public testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(BackgroundSumsTest, AreThoseThatAreMadeAtOnce) {
-  PackSums at_once(layout_);
+  PackChecksums at_once(layout_);
   at_once.add(data_);
-  PackSums sums(layout_);
+  PackChecksums sums(layout_);
   const auto odd = data_.size() / 7;
-  BackgroundSums beside(sums, {std::span(data_).first(odd), {}, std::span(data_).subspan(odd)});
+  BackgroundChecksums beside(sums, {std::span(data_).first(odd), {}, std::span(data_).subspan(odd)});
   beside.finish();
   EXPECT_EQ(sums.block_crcs(), at_once.block_crcs());
   EXPECT_EQ(sums.hashes(), at_once.hashes());
@@ -43,32 +43,32 @@ TEST_P(BackgroundSumsTest, AreThoseThatAreMadeAtOnce) {
 }
 
 TEST_P(BackgroundSumsTest, AreMadeHereWhereTheSystemRefusesAThread) {
-  PackSums at_once(layout_);
+  PackChecksums at_once(layout_);
   at_once.add(data_);
-  PackSums sums(layout_);
+  PackChecksums sums(layout_);
   const test::failing::Fault fault(test::failing::Call::kThread, EAGAIN);
-  BackgroundSums beside(sums, {data_});
+  BackgroundChecksums beside(sums, {data_});
   beside.finish();
   EXPECT_EQ(sums.block_crcs(), at_once.block_crcs());
   EXPECT_EQ(sums.hashes(), at_once.hashes());
 }
 
 TEST_P(BackgroundSumsTest, EndWithTheirObject) {
-  PackSums sums(layout_);
+  PackChecksums sums(layout_);
   {
-    const BackgroundSums beside(sums, {data_});
+    const BackgroundChecksums beside(sums, {data_});
   }
   EXPECT_LE(sums.hashes().size(), 2U);  // and nobody writes to them any more, as tsan would see
 }
 
 TEST_P(BackgroundSumsTest, OfWhatIsStillToComeWaitForIt) {
-  PackSums sums(layout_);
+  PackChecksums sums(layout_);
   std::atomic<std::uint64_t> asked{0};
-  BackgroundSums beside(sums, data_, [&](std::uint64_t bytes) { return asked = bytes, true; });
+  BackgroundChecksums beside(sums, data_, [&](std::uint64_t bytes) { return asked = bytes, true; });
   beside.finish();
   EXPECT_EQ(asked.load(), data_.size());
-  PackSums none(layout_);
-  BackgroundSums cancelled(none, data_, [](std::uint64_t) { return false; });
+  PackChecksums none(layout_);
+  BackgroundChecksums cancelled(none, data_, [](std::uint64_t) { return false; });
   cancelled.finish();
   EXPECT_TRUE(none.block_crcs().empty());
 }
