@@ -1,7 +1,7 @@
 // Prepares a command's standard streams, and checks that all its output was really written.
 #pragma once
 
-#include <ratoon/result.h>
+#include "base/core/streams/standard_output.h"
 
 namespace ratoon::cli {
 
@@ -9,7 +9,6 @@ namespace ratoon::cli {
 // that is opened later would get its descriptor number, and printed text would go into that file.
 void open_standard_streams();
 
-// Writes the buffered output. Returns an error if this write or an earlier write lost a part of the output.
-[[nodiscard]] Result<void> flush_output();
+using ratoon::flush_output;
 
 }  // namespace ratoon::cli

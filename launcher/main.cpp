@@ -11,6 +11,7 @@
 
 #include "base/contract/exit_code.h"
 #include "base/core/clock.h"
+#include "base/core/streams/standard_output.h"
 #include "launcher/install.h"
 #include "launcher/member_launcher.h"
 #include "launcher/member_settings.h"
@@ -31,8 +32,8 @@ and starts PROGRAM again after the loss of another member.
   --help           show this text, and end
 
 Exit codes: that of PROGRAM (128 + n after signal n); 80 it left on request, 81 another pod has its place, 82
-the variables of the member are wrong, 84 the operator was not accepted for a minute, 127 PROGRAM cannot be
-started.
+the variables of the member are wrong, 84 the operator was not accepted for a minute or standard output
+cannot be written, 127 PROGRAM cannot be started.
 )";
 
 int refuse(const std::string& sentence) {
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
   if (first == "--") return launch({words.begin() + 1, words.end()});
   if (first == "--help" && words.size() == 1) {
     std::fputs(kHelp, stdout);
-    return 0;
+    const auto written = ratoon::flush_output();
+    return written ? 0 : end_with(written.error());
   }
   if (first == "--install" && words.size() == 2) {
     const auto installed = ratoon::launcher::install_to(words[1]);

@@ -77,7 +77,9 @@ class MemberLauncher {
   Result<void> prepare_signals() {
     sigset_t signals;
     sigemptyset(&signals);
-    for (const int number : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&signals, number);
+    sigaddset(&signals, SIGCHLD);
+    for (const int number : {SIGTERM, SIGINT})
+      if (!is_ignored(number)) sigaddset(&signals, number);
     for (const int number : kForwarded)
       if (!is_ignored(number)) sigaddset(&signals, number);
     ::sigprocmask(SIG_BLOCK, &signals, nullptr);

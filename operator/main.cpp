@@ -9,6 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/contract/exit_code.h"
+#include "base/core/streams/standard_output.h"
 #include "operator/runtime/installation_check.h"
 #include "operator/runtime/operator.h"
 #include "operator/runtime/operator_config.h"
@@ -40,6 +42,15 @@ ratoon::Result<void> apply_config_file(int argc, char** argv, ratoon::runtime::O
   return path.empty() ? ratoon::Result<void>() : ratoon::runtime::read_operator_config(path, options);
 }
 
+// Returns the exit code of a command that has printed text: 0, or another code, after an error message, if a
+// part of the text could not be written.
+int flush_and_exit_code() {
+  const auto written = ratoon::flush_output();
+  if (written) return 0;
+  std::fprintf(stderr, "ratoon-operator: %s\n", written.error().message().c_str());
+  return static_cast<int>(ratoon::exit_code_of(written.error().kind()));
+}
+
 int run_check(const ratoon::runtime::OperatorOptions& options, const std::string& deployment) {
   if (const auto passed = ratoon::runtime::run_installation_check(options, deployment); !passed) {
     std::fprintf(stderr, "ratoon-operator: %s\n", passed.error().message().c_str());
@@ -47,7 +58,7 @@ int run_check(const ratoon::runtime::OperatorOptions& options, const std::string
   }
   std::printf("Deployment %s is available, an operator leads, and the API server accepts a TrainingJob.\n",
               deployment.c_str());
-  return 0;
+  return flush_and_exit_code();
 }
 
 std::optional<std::string> find_variable(const std::string& name) {
@@ -146,7 +157,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 82;
+    return app.exit(error) == 0 ? flush_and_exit_code() : 82;
   }
   if (is_for_all) options.name_space.clear();
   return checked_deployment.empty() ? run(options) : run_check(options, checked_deployment);

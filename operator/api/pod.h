@@ -56,9 +56,10 @@ struct Pod {
   // Set until the first container of the pod starts: the time since which the pod has waited. A pod without a
   // node waits for a node, and a pod with a node waits for kubelet.
   std::optional<WallTime> pending_since;
-  std::string unstarted_reason;      // the kubelet's message while one of its containers does not start
-  std::optional<WallTime> ended_at;  // when the trainer's container ended, if the platform says
-  std::string last_lines;            // the last output of the program before it failed
+  std::optional<WallTime> placed_at{};  // when the scheduler gave the pod its node, if the platform says
+  std::string unstarted_reason;         // the kubelet's message while one of its containers does not start
+  std::optional<WallTime> ended_at;     // when the trainer's container ended, if the platform says
+  std::string last_lines;               // the last output of the program before it failed
   std::optional<GroupRankAssignment> group_rank_assignment{};  // of a pod that is to be created
   std::string rank0_pod_uid{};  // UID of the pod with rank 0 whose address this pod received at its start
   PodAgent agent = PodAgent::kUnknown;

@@ -170,6 +170,9 @@ bool JobSession::record_beat(const Heartbeat& beat, Timestamp now) {
   else if (!facts.peers_unreachable_since || !is_same_world)
     facts.peers_unreachable_since = now;
   const std::optional<Heartbeat> before = std::exchange(facts.beat, beat);
+  const bool has_same_commits = before && before->attempt == beat.attempt &&
+                                before->committed == beat.committed && before->damaged == beat.damaged;
+  if (!has_same_commits) accepted_end_.reset();
   if (!before || before->attempt != beat.attempt || before->step != beat.step) facts.last_progress_at = now;
   const bool is_news = !before || before->attempt != beat.attempt || before->committed != beat.committed ||
                        before->unreachable_peers != beat.unreachable_peers;
@@ -183,7 +186,13 @@ bool JobSession::record_beat(const Heartbeat& beat, Timestamp now) {
   return has_loaded || is_first_step;
 }
 
+bool JobSession::is_accepted_end(const Completed& completed) const {
+  return accepted_end_ && accepted_end_->attempt == completed.attempt &&
+         accepted_end_->checkpoint == completed.checkpoint;
+}
+
 std::optional<Refusal> JobSession::find_completion_refusal(const Completed& completed) const {
+  if (is_accepted_end(completed)) return std::nullopt;
   const ResumePoint& last = completed.checkpoint;
   for (const auto& facts : processes_) {
     if (!facts.beat || facts.beat->attempt != completed.attempt || !facts.beat->committed) continue;
@@ -214,16 +223,20 @@ void JobSession::record_completed(const Completed& completed, Timestamp now) {
   if (weights != completed.result.end()) facts.weights = weights->second;
   const auto reason = completed.result.find(kFinishReasonKey);
   if (reason != completed.result.end()) facts.finish_reason = reason->second;
-  if (!facts.beat) facts.beat = Heartbeat{.process = completed.process};
+  if (!facts.beat) facts.beat = Heartbeat{.process = completed.process, .attempt = completed.attempt};
+  // A heartbeat of another attempt counts as one of this attempt from now on, with the commit in it.
+  if (facts.beat->attempt == completed.attempt)
+    accepted_end_ = {.attempt = completed.attempt, .checkpoint = completed.checkpoint};
+  else
+    accepted_end_.reset();
   facts.beat->attempt = completed.attempt;
   facts.beat->step = completed.step;
 }
 
 bool JobSession::is_recorded_as_completed(const ProcessIdentity& process) const {
   if (announcement_.processes_per_node <= 1 || announcement_.stop) return true;
-  return std::ranges::any_of(announcement_.done, [&](const api::RecordedCompletion& done) {
-    return done.member_uid == process.member_uid && (done.local_ranks >> process.local_rank & 1U) != 0;
-  });
+  const auto of_member = recorded_local_ranks_.find(process.member_uid);
+  return of_member != recorded_local_ranks_.end() && (of_member->second >> process.local_rank & 1U) != 0;
 }
 
 std::optional<Assignment> JobSession::take_assignment(const ProcessIdentity& process) {
@@ -328,6 +341,8 @@ void JobSession::index_announcement() {
   first_process_indexes_.clear();
   current_indexes_.clear();
   departure_indexes_.clear();
+  recorded_local_ranks_.clear();
+  for (const auto& done : announcement_.done) recorded_local_ranks_[done.member_uid] |= done.local_ranks;
   for (std::size_t i = 0; i < announcement_.world.size(); ++i) {
     const ProcessIdentity& process = announcement_.world[i].process;
     assigned_indexes_.emplace(process_key_of(process), i);

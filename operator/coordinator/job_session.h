@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -76,6 +77,7 @@ class JobSession {
   [[nodiscard]] std::vector<PeerAddress> peers_of(const api::AssignedProcess& seat) const;
   void index_announcement();
   void index_processes();
+  [[nodiscard]] bool is_accepted_end(const Completed& completed) const;
 
   // The facts about each trainer process since its newest start.
   std::vector<api::ProcessFacts> processes_;
@@ -84,12 +86,20 @@ class JobSession {
   SupersededStarts superseded_starts_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
+  // The end of the run that the last completion named. The processes of a job complete with the same end, so
+  // each of them is compared with the reported commits of all only if a commit was reported in between.
+  struct AcceptedEnd {
+    Attempt attempt{0};
+    ResumePoint checkpoint;
+  };
+  std::optional<AcceptedEnd> accepted_end_;
   // Maps from a process to its indexes in processes_ and announcement_.world.
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> facts_indexes_;
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> assigned_indexes_;
   std::vector<std::size_t> first_process_indexes_;  // of each member of the world
   std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> current_indexes_;
   std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> departure_indexes_;
+  std::unordered_map<std::string, std::uint64_t> recorded_local_ranks_;  // by member UID, as in `done`
 };
 
 }  // namespace ratoon::coordinator

@@ -181,7 +181,8 @@ class Session:
         self._begin(end_of(steps, epochs))
 
     def step_done(self) -> bool:
-        """Ends a step: counts, saves and commits. Returns whether there is another one."""
+        """Ends a step: counts, saves and commits. Returns whether there is another one. Call finish() and save(), and
+        change tracked objects, before step_done(): a process that resumes from this step begins with the next one."""
         self._tell_of_swallowed("ended a step")
         self._agree()
         return self._core.step_done()

@@ -1,6 +1,7 @@
 """Faults on a real cluster: nodes that go with notice of every kind, nodes that are missing and come, a zombie that writes, a
 plain script without the agent and under the launcher, and a cut between two nodes. test_ names are in the order in which
 they run, on one cluster."""
+import datetime
 import json
 import os
 import pathlib
@@ -19,6 +20,8 @@ SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 NODES = ("node-2", "node-3", "node-4")
 ALONE = {"numNodes": 1}
 PYTHON = pathlib.Path(sys.executable).resolve().name
+NAMED_SECONDS_MAX = 15  # from a cut until a member names the peer to the operator
+COLLECTION_SECONDS = 5  # for reports of further members, before the operator's event: kReportCollectionTime
 
 
 def setUpModule():
@@ -98,7 +101,8 @@ class Faults(Runs, unittest.TestCase):
         for node in lost:
             lab.add_node(node)
         status = self.wait_for_world("elastic", 3)
-        self.assertEqual(status["restarts"], {**status["restarts"], "disruption": 2, "application": 0})
+        losses = [event["note"] for event in lab.events("elastic") if event["reason"] == "MemberLost"]
+        self.assertEqual(status["restarts"], {**status["restarts"], "disruption": 2, "application": 0}, losses)
         lab.kubectl("delete", "tj", "elastic")
 
     def test_3_it_writes_until_another_one_has_its_place(self):
@@ -161,10 +165,13 @@ class Faults(Runs, unittest.TestCase):
         before = self.let_it_train("pair", 20)
         one, other = sorted(lab.nodes_of("pair"))
         lab.cut_link(one, other)
-        seconds, account = self.wait_recovered("pair", before, time.time())
+        cut_at = time.time()
+        seconds, account = self.wait_recovered("pair", before, cut_at)
         lab.mend_link(one, other)
         figures["cut_while_it_trains_seconds"] = seconds
         self.expect_one_moved("pair", one, other, account)
+        figures["cut_to_event_seconds"] = self.seconds_to_event_of_cut("pair", cut_at)
+        self.assertLessEqual(figures["cut_to_event_seconds"], NAMED_SECONDS_MAX + COLLECTION_SECONDS, lab.story("pair"))
         status = self.expect_unbroken_weights("pair", unbroken)
         self.assertEqual(status["restarts"], {**status["restarts"], "disruption": 1, "hung": 0})
 
@@ -190,6 +197,12 @@ class Faults(Runs, unittest.TestCase):
         (suspect,) = lab.status(name)["suspectNodes"]
         self.assertEqual((suspect["name"], suspect["unreachable"]), (account["node"], True))
         self.assertIn(f"check whether the network of {account['node']} works", self.said_of_losses(name))
+
+    def seconds_to_event_of_cut(self, name, cut_at):
+        """From the cut to the first event that names a peer without a connection."""
+        times = [event["eventTime"] for event in lab.events(name)
+                 if event["reason"] == "MemberLost" and "has no connection to" in event["note"]]
+        return min(datetime.datetime.fromisoformat(each.replace("Z", "+00:00")).timestamp() for each in times) - cut_at
 
     def test_6_a_plain_script_under_the_launcher(self):
         """A killed program starts again in its pod. A dead node costs one pod, and the other pods' programs start again. Each

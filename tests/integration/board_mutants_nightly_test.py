@@ -32,10 +32,13 @@ MUTANTS = {
         board("BoardHandshake.*"), BOARD + "handshake.cpp", r"stage_ == Stage::kEarly && !is_of_another",
         "stage_ == Stage::kEarly"),
     "any number of connections of one rank": (
-        board("BoardStrangers.*"), BOARD + "connections.cpp", r"if \(of_rank == kConnectionsPerRankMax\) return false;", ""),
+        board("BoardStrangers.*"), BOARD + "connections.cpp",
+        r"if \(of_rank\.connections == kConnectionsPerRankMax\) return false;", ""),
+    "any number of stored bytes of one rank": (
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r" && of_rank <= kBufferedBytesPerRankMax", ""),
     "a rank whose former connections count for ever": (
         board("BoardStrangers.*"), BOARD + "connections.cpp",
-        r"if \(--of_rank->second == 0\) authenticated_counts_\.erase\(of_rank\);", "static_cast<void>(of_rank);"),
+        r"if \(--of_rank->connections == 0\) rank_uses_\.erase[^;]*;", "static_cast<void>(hello);"),
     "a rank that speaks for another attempt than it proved": (
         board("BoardStrangers.*"), BOARD + "connections.cpp",
         r"  if \(frame\.attempt != hello\.attempt\) return disconnect_client\(id\);\n", ""),

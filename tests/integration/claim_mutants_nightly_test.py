@@ -102,13 +102,16 @@ MUTANTS = {
         r"return \(!\*newest \|\| attempt > \*\*newest\) && ", "return !*newest && "),
     "a note of a commit whose packs are gone": (
         of_checkpoint("LostManifestsTest.*:SignOfACommit*"), CHECKPOINT + "commit/lost_manifests.cpp",
-        r" && std::ranges::binary_search\(\*packs, attempt\)", ""),
+        r" &&\s+std::ranges::binary_search\(\*packs, attempt\)", ""),
     "the newest note of a commit that goes with the old ones": (
         of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"  if \(!attempts->empty\(\)\) attempts->pop_back\(\);\n", ""),
     "a rollback that is no sign of a commit": (
         of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
-        r"return is_lost \|\| \(!\*newest && has_trace_of_any_commit\(disk\)\);", "return is_lost;"),
+        r"return is_lost \|\| \(!\*newest && !newest_elsewhere && [^;]*;", "return is_lost;"),
+    "a link to a checkpoint that another location has": (
+        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
+        r"\*newest_elsewhere < \*linked", "true"),
     "a place that was another job's since its checkpoints were listed": (
         of_session("OwnershipGuardTest.*"), CHECKPOINT + "tiers/claim.cpp",
         r"follows_another_job = \*now && !was_made_by_job\(\*\*now, owner\);", "follows_another_job = false;"),
@@ -169,7 +172,7 @@ MUTANTS = {
         r"return \*are_unknown && [^;]*;", "return are_unknown;"),
     "lost manifests that only a link shows": (
         of_session("TrainStrangeFolderTest.*"), SESSION + "locations/lost_manifest_check.cpp",
-        r"  if \(auto checked = check_links\(tiers, options, calls\); !checked\) return checked;\n", ""),
+        r"  if \(auto checked = check_links\([^;]*; !checked\) return checked;\n", ""),
     "copies that remove in any term of a claim": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/ownership_guard.cpp",
         r"still \? still->term_at\(place\) : checkpoint::kUnknownTerm", "checkpoint::kUnknownTerm"),

@@ -28,6 +28,11 @@ def of_reader(tests):
 def of_report(tests):
     return "report_test", tests
 
+
+def of_variables():
+    return "training_job_test", "Variables.*"
+
+VARIABLES = "operator/api/variables.cpp"
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a reader pod that the operator takes for a member": (
@@ -103,6 +108,23 @@ MUTANTS = {
     "gc beside a newest one that is bad": (
         ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp", r"if \(verified\.verdict != VerifyOutcome::kGood\)",
         "if (false)"),
+    "a status of another run that a job file has and that counts": (
+        ("job_file_test", "JobFileTest.*"), "cli/job/job_file.cpp", r'  document\.erase\("status"\);[^\n]*\n', ""),
+    "a word behind -- in which a variable is replaced": (
+        ("job_file_test", "JobFileTest.*"), "cli/job/job_file.cpp", r"arguments\.push_back\(api::escape_variables\(word\)\)",
+        "arguments.push_back(word)"),
+    "a $$ of a job file that stays one": (
+        of_variables(), VARIABLES, r'if \(rest\.starts_with\("\$\$"\)\)', "if (false)"),
+    "a variable that is unknown and becomes nothing": (
+        of_variables(), VARIABLES, r"found == known\.end\(\) \? rest\.substr\(0, length\)",
+        "found == known.end() ? std::string_view()"),
+    "a $$ behind -- that becomes one $": (
+        of_variables(), VARIABLES, r'text\.find\("\$\$"\) == std::string_view::npos && ', ""),
+    "a variable whose value shows another one as it is written": (
+        of_variables(), VARIABLES, r"known\[name\] = expand_variables\(value, known\);", "known[name] = value;"),
+    "a start that the system refuses and that is tried again without a pause": (
+        ("process_supervisor_test", "ProcessSupervisorTest.*"), "base/process/process_supervisor.cpp",
+        r"since = now \+ kResourceShortagePause;", "since = now;"),
     "a misspelt field that passes": (
         ("job_file_test", "JobFieldsTest.*"), "cli/job/unknown_fields.cpp",
         r"if \(!known\) return unknown\(item\.first, schema, path\);", "if (!known) continue;"),

@@ -18,7 +18,7 @@ MUTANTS = {
         r"processes_per_node <= 1 \|\| ", "processes_per_node <= 64 || "),
     "a process that is done waits for the record of another": (
         ("coordinator_test", "JobSession.*"), "operator/coordinator/job_session.cpp",
-        r"done\.local_ranks >> process\.local_rank & 1U", "done.local_ranks"),
+        r"of_member->second >> process\.local_rank & 1U", "of_member->second"),
     "a heartbeat that the network delivered late and that counts as a sign of life": (
         ("coordinator_test", "JobSession.*"), "operator/coordinator/job_session.cpp",
         r"if \(is_overtaken\(beat\)\) return false;",

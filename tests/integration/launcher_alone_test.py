@@ -201,6 +201,16 @@ class Alone(unittest.TestCase):
         notice = json.loads((self.folder / "told").read_text())
         self.assertIn("signal 15", notice["reason"])
 
+    def test_a_signal_that_a_background_shell_ignores_changes_nothing(self):
+        script = f"touch {self.folder}/begun; until [ -e {self.folder}/end ]; do sleep 0.05; done; exit 7"
+        process = self.start("sh", "-c", script, within=("sh", "-c", "trap '' INT; exec \"$0\" \"$@\""))
+        wait_until(lambda: (self.folder / "begun").exists(), "the program to run")
+        process.send_signal(signal.SIGINT)
+        beats = len(self.coordinator.beats())
+        wait_until(lambda: len(self.coordinator.beats()) > beats + 2, "beats after the signal")
+        (self.folder / "end").touch()
+        self.assertEqual(self.finish(process)[0], 7)
+
     def test_the_end_of_the_node_is_notice_from_the_orders(self):
         process = self.start_one_that_keeps_its_notice()
         self.coordinator.orders = {"drain_deadline_seconds": 19.0}

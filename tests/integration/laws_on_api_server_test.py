@@ -36,7 +36,7 @@ def start_server(test):
 class RealServer(unittest.TestCase):
     def test_the_laws_hold(self):
         kubeconfig = start_server(self)
-        environment = {"RATOON_SEEDS": "30", **os.environ, "RATOON_API_SERVER": str(kubeconfig)}
+        environment = {"RATOON_SEEDS": "10", **os.environ, "RATOON_API_SERVER": str(kubeconfig)}
         subprocess.run([LAWS, f"--gtest_filter={TESTS}"], check=True, env=environment)
 
 

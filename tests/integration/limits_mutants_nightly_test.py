@@ -46,6 +46,26 @@ MUTANTS = {
     "readers of one address that take all places of the metrics": (
         ("operator_runtime_test", "MetricsPageTest.*"), "operator/runtime/metrics/metrics_page.cpp",
         r" \|\| page_\.readers_\.count\(address_\) >= kReadersPerAddressMax\)", ")"),
+    "a signal that nohup had ignored and that stops the run": (
+        of_local("RunnerWakeupTest.*"), LOCAL + "runner_wakeup.cpp", r"if \(!is_ignored\(number\)\) sigaddset", "sigaddset"),
+    "connections of others for which no open files are left": (
+        of_local("MachineCapacity.*"), LOCAL + "machine_capacity.cpp",
+        r"kRunnerOpenFiles = 40 \+ kUnauthenticatedOpenFiles;", "kRunnerOpenFiles = 40;"),
+    "members that are closed out when all of them call at once": (
+        of_local("MachineCapacity.*"), LOCAL + "machine_capacity.cpp",
+        r"return count_members_max\(spec\) \* spec\.processes_per_node \+ kUnauthenticatedOpenFiles;",
+        "return kUnauthenticatedOpenFiles;"),
+    "a variable with a '.' that a shell drops under limits": (
+        of_local("CgroupRules.*"), LOCAL + "members/cgroup_rules.cpp", r"  std::ranges::remove_copy_if\([^;]*;\n", ""),
+    "a variable that is started in place of the trainer": (
+        of_local("CgroupRules.*"), LOCAL + "members/cgroup_rules.cpp",
+        r'if \(!dropped\.empty\(\)\) words\.insert\([^;]*;', ""),
+    "a variable that begins with a digit and that a shell drops": (
+        of_local("CgroupRules.*"), LOCAL + "members/cgroup_rules.cpp",
+        r" && \(name\.front\(\) < '0' \|\| name\.front\(\) > '9'\)", ""),
+    "a word of a job file whose variables are not replaced": (
+        of_local("MemberPlan.*"), LOCAL + "members/member_plan.cpp",
+        r"api::expand_variables\(word, plan\.environments\.front\(\)\)", "word"),
     "a port of metrics that another member has": (
         of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp",
         r"if \(std::ranges::any_of\(blocks_, overlaps\)\) return false;", ""),

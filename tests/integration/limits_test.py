@@ -3,16 +3,19 @@ those of its members. What version 2 asks for is in the unit tests."""
 
 import os
 import pathlib
+import random
 import signal
 import sys
 import tempfile
 import unittest
 
 from local_run import LocalRun, wait_until
+from trainer_words_test import TRAINER, told_words, words_of
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
 MIB = 1 << 20
 HUNGRY = ["dd", "if=/dev/zero", "of=/dev/null", "bs=512M", "count=1"]  # takes its block at once
+TELLS_ITS_OPTION = TRAINER + 'os.write(1, os.environb[b"my.option"])\n'
 OUT_OF_MEMORY = "ended by signal 9: its memory limit was reached (OOMKilled)"
 
 
@@ -41,9 +44,9 @@ class Limits(unittest.TestCase):
             wait_until(lambda path=path: not (path / "cgroup.procs").read_text(), "its processes to end")
             path.rmdir()
 
-    def begin(self, run, before=""):
+    def begin(self, run, before="", words=()):
         enter = "".join(f"echo 0 > {own}/cgroup.procs && " for own in self.own)
-        return run.start(within=("unshare", "--mount", "sh", "-c", enter + before + 'exec "$@"', "sh"))
+        return run.start(*words, within=("unshare", "--mount", "sh", "-c", enter + before + 'exec "$@"', "sh"))
 
     def make_run(self, **arguments):
         run = LocalRun(**arguments)
@@ -94,6 +97,25 @@ class Limits(unittest.TestCase):
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assertIn("counter-worker-0-i0: ended by signal 9\n", output)
+        self.assert_nothing_is_left()
+
+    def test_words_and_variables_reach_the_trainer_byte_for_byte(self):
+        """A shell stands before the trainer. It drops variables whose names have a '.', and must expand none of the words."""
+        seed = int(os.environ.get("RATOON_SEED", random.randrange(1 << 30)))
+        words = words_of(seed)
+        run = self.make_run(command=[sys.executable, "-c", TELLS_ITS_OPTION, "of the file"],
+                            limits={"memory": "256Mi", "cpu": "1500m"}, spec={"numNodes": 1})
+        told, option = run.root / "told", "a 'b' [64,32] \"$HOME\" \\"
+        role = run.document["spec"]["roles"][0]
+        role["agent"] = "None"  # its end is a success
+        role["template"]["spec"]["containers"][0]["env"] = [{"name": "WORDS", "value": str(told)},
+                                                            {"name": "my.option", "value": option}]
+        run.write_job()
+        code, output = self.begin(run, words=["--", *words]).finish()
+        self.assertEqual(code, 0, output)
+        self.assertNotIn("not enforced", output)
+        self.assertEqual(told_words(told), [["of the file", *words]], f"RATOON_SEED={seed}")
+        self.assertEqual(run.logs(), {"counter-worker-0-i0": option})
         self.assert_nothing_is_left()
 
     def test_the_next_run_clears_what_a_killed_runner_left(self):

@@ -64,8 +64,11 @@ MUTANTS = {
     "the same end of a cut that is replaced again and again": (
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"consecutive_crashes % worst\.size\(\)",
         "consecutive_crashes * 0"),
+    "broken accelerators that are tried again at once": (
+        core("LastingDisruptions.*"), CORE + "policy/backoff.cpp", r" \|\| loss\.is_device_fault;", ";"),
     "members that others cannot reach and that are made again at once": (
-        core("UnreachableTest.*"), CORE + "policy/backoff.cpp", r" \|\|\s+loss\.is_unreachable;", ";"),
+        core("UnreachableTest.*"), CORE + "policy/backoff.cpp",
+        r"loss\.is_unreachable \|\| loss\.is_device_fault;", "loss.is_device_fault;"),
     "a node without connections that a heartbeat clears": (
         core("SuspectNodes.*"), CORE + "members/suspect_nodes.cpp", r"if \(suspect\.is_unreachable\) return false;", ""),
     "an exception whose numbers count": (

@@ -100,6 +100,9 @@ MUTANTS = {
     "a world that shrinks at once": (
         "world/elastic.cpp", r"Duration wait = [^;]*;",
         "Duration wait = -std::chrono::hours(1);"),
+    "a new leader that leaves out members which it has not heard yet": (
+        "world/elastic.cpp", r"if \(!may_be_unheard\(seen, member\)\) return wait_end;",
+        "if (!may_be_unheard(seen, member) || seen.pods.size() > 0) return wait_end;"),
     "a world that grows at once": ("world/elastic.cpp", r"if \(due_at <= seen\.wall_now\) return", "return"),
     "a world that grows never": (
         "world/elastic.cpp", r"if \(!std::ranges::any_of\(absent, may_join\)\) return \{\};", "return {};"),

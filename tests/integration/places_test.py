@@ -136,6 +136,22 @@ class Places(S3Test):
         lines, _ = self.only_trains(70)
         self.assertTrue(lines[0].startswith(f"attempt 2 begins at sample 60 sum {total(60)} "), lines)
 
+    def test_a_folder_without_manifests_does_not_lose_steps_to_an_older_copy(self):
+        self.train(60, *self.STORE)
+        home = self.home / "runs" / self.name
+        os.rename(home / "manifests", self.home / "kept")
+        newest = self.stored / "manifests/s0000000060.a0001.json"
+        kept = newest.read_bytes()
+        newest.unlink()
+        lines, said = self.train(70, *self.STORE, code=83)
+        self.assertEqual(lines, [], "no step is made")
+        self.assertIn(f"{home}/latest-rank0 leads to a checkpoint, but there is no manifest of it", said)
+        self.assertIn("to go on from step 50, the newest checkpoint of the run's other locations", said)
+        newest.write_bytes(kept)
+        shutil.rmtree(home / "manifests", ignore_errors=True)
+        lines, _ = self.train(70, *self.STORE)
+        self.assertTrue(lines[0].startswith(f"attempt 2 begins at sample 60 sum {total(60)} "), lines)
+
     def test_a_damaged_record_of_a_rollback_in_the_only_home_is_said_with_the_way_on(self):
         self.only_trains(60)
         self.only_trains(70, "--resume-from", "40")

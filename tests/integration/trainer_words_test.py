@@ -14,6 +14,8 @@ TRAINER = """import json, os, sys
 with open(os.environ["WORDS"], "a") as file:
     file.write(json.dumps([os.fsencode(word).hex() for word in sys.argv[1:]]) + "\\n")
 """
+# A member with the agent: the program becomes a trainer that completes, once it has told its words.
+MEMBER = TRAINER + 'os.execvp("counter", ["counter", "--steps", "2"])\n'
 JOB = """apiVersion: ratoon.dev/v1alpha1
 kind: TrainingJob
 metadata: {name: words}
@@ -83,6 +85,15 @@ class TrainerWords(unittest.TestCase):
         words = words_of(self.seed)
         self.run_command("launch", "--nproc", 1, "--", sys.executable, self.trainer, *words)
         self.assertEqual(told_words(self.told), [words], f"RATOON_SEED={self.seed}")
+
+    def test_through_launch_to_each_process_of_a_world_of_its_own(self):
+        words = words_of(self.seed)
+        self.trainer.write_text(MEMBER)
+        self.run_command("launch", "--nproc", 2, "--folder", self.folder / "run", "--", sys.executable, self.trainer, *words)
+        told = told_words(self.told)
+        self.assertGreaterEqual(len(told), 2, "a world of two")
+        for each in told:  # a process that is started again is told them again
+            self.assertEqual(each, words, f"RATOON_SEED={self.seed}")
 
     def test_a_word_in_front_of_the_separator_is_refused_with_the_way_on(self):
         done = subprocess.run([BIN / "ratoon", "launch", sys.executable], text=True, capture_output=True, check=False)

@@ -1,5 +1,7 @@
 """`ratoon run` and `ratoon launch` among other programs: inherited signals, outputs that are closed, full or not read, a machine
 that is short of processes or files, other users' connections, children that nothing else reaps."""
+import http.server
+import json
 import os
 import pathlib
 import resource
@@ -7,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import unittest
 
 from local_run import BIN, LocalRun, process_state, wait_until
@@ -31,6 +34,29 @@ def fill(pipe):
             pass
     except BlockingIOError:
         os.set_blocking(pipe, True)
+
+
+class InstalledOperator(http.server.BaseHTTPRequestHandler):
+    """Answers as the API server of a cluster on which an operator is available and leads."""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.answer(200, {"status": {"conditions": [{"type": "Available", "status": "True"}]}, "spec": {"holderIdentity": "one"}})
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(201, {})
+
+    def answer(self, status, document):
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
 
 
 class Manners(unittest.TestCase):
@@ -125,6 +151,33 @@ class Manners(unittest.TestCase):
                 done = subprocess.run(["sh", "-c", 'exec "$@" 1>&-', "sh", RATOON, *words], stderr=subprocess.PIPE, text=True,
                                       check=False)
                 self.assertEqual(done.returncode, 84, done.stderr)
+
+    def write_kubeconfig(self):
+        """Of a cluster on which an operator is installed."""
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), InstalledOperator)
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        kubeconfig = pathlib.Path(folder.name) / "kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+            "clusters": [{"name": "a", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+            "users": [{"name": "a", "user": {}}]}))
+        return kubeconfig
+
+    def test_output_of_the_other_programs_that_cannot_be_written_is_no_success(self):
+        check = ("ratoon-operator", f"--kubeconfig={self.write_kubeconfig()}", "--check-installation=ratoon")
+        for program, *words in (("ratoon-operator", "--help"), check, ("ratoon-launcher", "--help")):
+            with self.subTest(program=program, words=words):
+                done = subprocess.run([BIN / program, *words], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(done.stdout)
+                with open("/dev/full", "w") as full:
+                    done = subprocess.run([BIN / program, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(done.returncode, 84, done.stderr)
+                self.assertIn(f"{program}: standard output could not be written whole", done.stderr)
 
     def test_a_start_that_the_system_refuses_is_tried_again(self):
         run = self.make_run(held_at=20)

@@ -86,6 +86,9 @@ class Parts(unittest.TestCase):
                 "a hard link to a file that is not of it": [entry("mine", type=tarfile.LNKTYPE, linkname="../../image.tar")],
                 "a hard link behind a link": [entry("way", type=tarfile.SYMTYPE, linkname=str(self.folder)),
                                               entry("mine", type=tarfile.LNKTYPE, linkname="way/image.tar")],
+                "a file behind a hard link to a link": [entry("way", type=tarfile.SYMTYPE, linkname=str(self.folder)),
+                                                        entry("again", type=tarfile.LNKTYPE, linkname="way"),
+                                                        entry("again/outside", b"x")],
                 "a device": [entry("disk", type=tarfile.BLKTYPE, devmajor=8)]}.items():
             with self.subTest(name):
                 self.assertIn("image.tar", self.refused(entries))

@@ -1,5 +1,5 @@
 """Bit for bit through kills: digits, on one process and on four, dies of SIGKILL at random moments, again and again. Losses and
-weights are those of a run that nothing happened to. RATOON_KILLS sets how often (40), RATOON_SEED repeats a run."""
+weights are those of a run that nothing happened to. RATOON_KILLS sets how often (12), RATOON_SEED repeats a run."""
 import os
 import random
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 
 from digits_run_test import STEPS, Digits
 
-KILLS = int(os.environ.get("RATOON_KILLS", 40))
+KILLS = int(os.environ.get("RATOON_KILLS", 12))
 KILLS_OF_A_RUN = 10
 SECONDS = 60 * int(os.environ.get("RATOON_NIGHTLY_MINUTES", 60)) // 2
 

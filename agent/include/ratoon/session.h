@@ -78,8 +78,8 @@ class Session {
   void resume();
   void resume(Until until);
   [[nodiscard]] bool is_over() const;
-  // Ends a step: counts the step, and saves and commits checkpoints, like the loop over steps(). Returns
-  // whether there is another step. Throws a Failure if the run had ended before this step.
+  // Ends a step: counts, saves and commits it. Call finish() and save() before step_done(), because a resumed
+  // run does not repeat code after it. Returns whether there is another step. Throws after the run's end.
   bool step_done();
   // Completes the run; all ranks call complete() after the same step. Saves the last step if it is not saved
   // yet, and returns the process's exit code. The process ends with exit code 82 if finish() was not called

@@ -173,11 +173,13 @@ void Connections::apply_handshake_step(std::uint64_t id, Handshake::Step step) {
   if (!flush(id, connection) || step.closes_connection) disconnect_client(id);
 }
 
-bool Connections::admit_authenticated(std::uint64_t id, const Connection& connection) {
+bool Connections::admit_authenticated(std::uint64_t id, Connection& connection) {
   const Hello& hello = connection.handshake.hello();
-  std::size_t& of_rank = authenticated_counts_[{hello.attempt, hello.rank}];
-  if (of_rank == kConnectionsPerRankMax) return false;
-  ++of_rank;
+  RankUse& of_rank = rank_uses_[{hello.attempt, hello.rank}];
+  if (of_rank.connections == kConnectionsPerRankMax) return false;
+  ++of_rank.connections;
+  of_rank.buffered_bytes += connection.buffered_bytes;
+  connection.rank_use = &of_rank;
   unauthenticated_clients_.mark_authenticated(id);
   return true;
 }
@@ -210,23 +212,23 @@ bool Connections::flush(std::uint64_t id, Connection& connection) {
   return update_buffered_bytes(connection);
 }
 
-// Counts the stored bytes of all connections. Returns false if the stored bytes exceed the limit, and the
-// caller then closes this connection.
 bool Connections::update_buffered_bytes(Connection& connection) {
-  buffered_bytes_ -= connection.buffered_bytes;
-  connection.buffered_bytes = connection.in.size() + connection.unsent_bytes.size();
-  buffered_bytes_ += connection.buffered_bytes;
-  return buffered_bytes_ <= kBufferedBytesMax;
+  const std::size_t before =
+      std::exchange(connection.buffered_bytes, connection.in.size() + connection.unsent_bytes.size());
+  buffered_bytes_ = buffered_bytes_ - before + connection.buffered_bytes;
+  if (connection.rank_use == nullptr) return buffered_bytes_ <= kBufferedBytesMax;
+  std::size_t& of_rank = connection.rank_use->buffered_bytes;
+  of_rank = of_rank - before + connection.buffered_bytes;
+  return buffered_bytes_ <= kBufferedBytesMax && of_rank <= kBufferedBytesPerRankMax;
 }
 
 void Connections::disconnect_client(std::uint64_t id) {
   key_value_store_.cancel_wait(id);
   const auto found = connections_.find(id);
-  if (found->second.handshake.stage() == Handshake::Stage::kProven &&
-      !unauthenticated_clients_.contains(id)) {
+  if (RankUse* const of_rank = found->second.rank_use) {
+    of_rank->buffered_bytes -= found->second.buffered_bytes;
     const Hello& hello = found->second.handshake.hello();
-    const auto of_rank = authenticated_counts_.find({hello.attempt, hello.rank});
-    if (--of_rank->second == 0) authenticated_counts_.erase(of_rank);
+    if (--of_rank->connections == 0) rank_uses_.erase({hello.attempt, hello.rank});
   }
   unauthenticated_clients_.remove(id);
   buffered_bytes_ -= found->second.buffered_bytes;

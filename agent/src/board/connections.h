@@ -35,6 +35,9 @@ class Connections {
   static constexpr std::uint64_t kListeningId = 0;
   static constexpr std::uint64_t kWakeupId = 1;
   static constexpr std::size_t kConnectionsPerRankMax = 64;
+  // Of all connections of a rank together. A rank sends one frame at a time, and a frame has at most
+  // kFrameBytesMax bytes.
+  static constexpr std::size_t kBufferedBytesPerRankMax = 2 * kFrameBytesMax;
 
   // The caller must keep the two descriptors and the clock alive while the Connections object exists. The
   // function `tell` receives one message when a connection is refused for the first time.
@@ -57,6 +60,11 @@ class Connections {
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
 
  private:
+  // The resources that the authenticated connections of a rank use in an attempt.
+  struct RankUse {
+    std::size_t connections = 0;
+    std::size_t buffered_bytes = 0;
+  };
   struct Connection {
     UniqueFd fd;
     Handshake handshake;
@@ -64,6 +72,7 @@ class Connections {
     std::string unsent_bytes;        // bytes that the kernel did not accept yet
     std::size_t buffered_bytes = 0;  // bytes of both, as counted in buffered_bytes_
     bool is_waiting_to_send = false;
+    RankUse* rank_use = nullptr;  // null until the client is authenticated
   };
 
   void report_refused(const std::string& why);
@@ -73,10 +82,13 @@ class Connections {
   void handle_frame(std::uint64_t id, Connection& connection, Frame frame);
   void apply_handshake_step(std::uint64_t id, Handshake::Step step);
   // Returns false if the rank has too many connections.
-  [[nodiscard]] bool admit_authenticated(std::uint64_t id, const Connection& connection);
+  [[nodiscard]] bool admit_authenticated(std::uint64_t id, Connection& connection);
   void send_answers(KeyValueStore::Answers answers);
   // Sends the output that is stored for this connection. Returns false if the connection must be closed.
   [[nodiscard]] bool flush(std::uint64_t id, Connection& connection);
+  // Counts the bytes that the server stores for this connection. Returns false if the bytes of all
+  // connections, or of this rank's connections, exceed their limit, and the caller then closes this
+  // connection.
   [[nodiscard]] bool update_buffered_bytes(Connection& connection);
   void disconnect_client(std::uint64_t id);
   void set_epoll_events(int fd, std::uint64_t id, std::uint32_t what) const;
@@ -93,8 +105,7 @@ class Connections {
   ServedAttempt served_attempt_{};
   UnauthenticatedClients unauthenticated_clients_;
   std::unordered_map<std::uint64_t, Connection> connections_{};
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t>
-      authenticated_counts_{};  // by attempt and rank
+  std::map<std::pair<std::uint64_t, std::uint32_t>, RankUse> rank_uses_{};  // by attempt and rank
   KeyValueStore key_value_store_{};
   std::array<char, 64 << 10> receive_buffer_{};
 };

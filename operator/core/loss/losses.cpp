@@ -36,9 +36,10 @@ std::vector<MemberToReplace> find_members_to_replace(const Observation& seen, co
 }
 
 // Returns whether the loss does not count toward the job's limit of consecutive losses. If the spec does not
-// set this limit, an outage (of the storage, or of the connection to all members) does not count.
+// set this limit, an outage (of the storage, of an accelerator, or of the connection to all members) does not
+// count.
 bool is_exempt_from_loss_limit(const api::RestartPolicy& policy, const Loss& loss) {
-  const bool is_outage = loss.is_storage_fault || loss.is_whole_job_unheard;
+  const bool is_outage = loss.is_storage_fault || loss.is_device_fault || loss.is_whole_job_unheard;
   return loss.cause == EndCause::kDisruption &&
          (loss.is_platform_caused || (is_outage && !policy.is_losses_without_step_max_set));
 }

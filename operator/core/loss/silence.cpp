@@ -89,12 +89,21 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
                                         const api::Pod& pod, const MessageTimes& times, Timestamp now) {
   const bool is_lost = std::ranges::any_of(
       seen.nodes, [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
-  if (is_lost) return seen.listening_since;
+  const auto to_timestamp = [&](WallTime time) {
+    return now - std::max(Duration(0), seen.wall_now.since_epoch - time.since_epoch);
+  };
+  // The platform's report may be older than the pod's place on the node.
+  if (is_lost)
+    return std::max(seen.listening_since,
+                    pod.placed_at ? to_timestamp(*pod.placed_at) : seen.listening_since);
   const auto& suspects = seen.job.status.suspect_nodes;
   const auto suspect = std::ranges::find(suspects, pod.node, &api::SuspectNode::name);
   if (suspect == suspects.end() || suspect->is_unreachable) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
-  const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
+  // The scheduler placed the pod after the node fell silent: the node is probably back. If the node is
+  // silent, the platform will report it.
+  if (pod.placed_at > since) return std::nullopt;
+  const Timestamp suspected_at = to_timestamp(since);
   // If this member started or sent a message after the lost member's last heartbeat, the node of both members
   // is alive.
   if (member.first_message_awaited_since > since || times.newest > suspected_at) return std::nullopt;

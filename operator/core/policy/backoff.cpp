@@ -7,10 +7,11 @@ namespace ratoon::core {
 namespace {
 
 // Returns whether the loss has a cause outside the program that may also hit the member's next pod: missing
-// storage, a node that starts no pods, or no connection to the operator or to other members.
+// storage, a node that starts no pods, an unusable accelerator, or no connection to the operator or to other
+// members.
 bool is_outage(const Loss& loss) {
   return loss.is_kubelet_rejection || loss.is_storage_fault || loss.is_whole_job_unheard ||
-         loss.is_unreachable;
+         loss.is_unreachable || loss.is_device_fault;
 }
 
 // Returns whether the member's next pod must wait, because it might fail as the previous pod did.
@@ -65,10 +66,10 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
   if (is_any_pause_needed(change.losses) || (!stands && is_any_pause_needed(change.outside_losses)))
     ++change.restarts.consecutive_crashes;
   const std::uint32_t crashes = change.restarts.consecutive_crashes;
-  // If a member was lost because it could not connect to other members, its first replacement starts without
-  // a pause, because the replacement may work on another node.
+  // If a member was lost because of its node's network or accelerator, its first replacement starts without a
+  // pause, because the replacement may work on another node.
   const auto as_in_a_row = [&](const Loss& loss, const api::MemberStatus&) {
-    return pause_after_crashes(policy, loss.is_unreachable ? crashes - 1 : crashes);
+    return pause_after_crashes(policy, loss.is_unreachable || loss.is_device_fault ? crashes - 1 : crashes);
   };
   delay_next_pods(seen, change.losses, as_in_a_row, change);
   if (!stands) return delay_next_pods(seen, change.outside_losses, as_in_a_row, change);

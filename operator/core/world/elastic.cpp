@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "operator/core/loss/silence.h"
 #include "operator/core/members/notice.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/world/gang.h"
@@ -22,8 +23,15 @@ bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
                      [&](const auto& role) { return role.name == role_name && !role.replicas; });
 }
 
+// A member that runs may have told only an earlier leader that it waits. This operator does not know that
+// until it has received messages for as long as a member may be silent.
+bool may_be_unheard(const Observation& seen, const api::MemberStatus& member) {
+  const api::Pod* pod = find_pod(seen, member);
+  return pod != nullptr && pod->phase == api::PodPhase::kRunning && !pod->is_deleting;
+}
+
 WallTime wait_end_of_member(const Observation& seen, const api::MemberStatus& member, bool are_enough_ready,
-                            WallTime since) {
+                            WallTime since, Timestamp now) {
   const bool has_sent_message =
       std::any_of(seen.processes.begin(), seen.processes.end(),
                   [&](const auto& process) { return is_process_of(process.identity, member); });
@@ -33,7 +41,10 @@ WallTime wait_end_of_member(const Observation& seen, const api::MemberStatus& me
   // members would soon end in order to grow.
   if (seen.job.status.attempt.value() <= 1) wait += std::chrono::seconds(policy.grow_cooldown_seconds);
   if (are_enough_ready) wait = Duration(0);
-  return {since.since_epoch + wait + (has_sent_message ? kJoinDelay : Duration(0))};
+  if (has_sent_message) return {since.since_epoch + wait + kJoinDelay};
+  const WallTime wait_end{since.since_epoch + wait};
+  if (!may_be_unheard(seen, member)) return wait_end;
+  return std::max(wait_end, {seen.wall_now.since_epoch + (seen.listening_since + silence_limit(seen) - now)});
 }
 
 template <class Predicate>
@@ -71,7 +82,7 @@ std::set<std::string> find_full_roles(const Observation& seen,
 
 NextWorldMembers pick_next_world_members(const Observation& seen,
                                          const std::vector<api::MemberStatus>& members,
-                                         WallTime world_awaited_since) {
+                                         WallTime world_awaited_since, Timestamp now) {
   NextWorldMembers all_members{.members = members};
   for (auto& member : all_members.members) member.is_absent = false;
   const auto& policy = seen.job.spec.elastic_policy;
@@ -84,7 +95,7 @@ NextWorldMembers pick_next_world_members(const Observation& seen,
     member.is_absent = false;
     if (is_ready(seen, member) || !is_elastic(seen.job, member.role)) continue;
     const WallTime patient_until =
-        wait_end_of_member(seen, member, full_roles.contains(member.role), world_awaited_since);
+        wait_end_of_member(seen, member, full_roles.contains(member.role), world_awaited_since, now);
     member.is_absent = was_absent || patient_until <= seen.wall_now;
     if (member.is_absent) continue;
     next_world.last_wait_ends_at =

@@ -23,11 +23,12 @@ struct NextWorldMembers {
 // Returns all members. Marks a member that is not ready as absent in three cases: the last world was formed
 // without the member, numNodes members of its role are ready, or the wait for missing members is over. The
 // wait ends shrinkAfterSeconds after `world_awaited_since`. Before the first world, the wait is longer by
-// growCooldownSeconds. A world has at least minReplicas members of each role, and all members of a role with
-// `replicas`.
+// growCooldownSeconds. An operator that began to receive messages at `seen.listening_since` waits for a
+// running member at least suspectAfterSeconds from then on. A world has at least minReplicas members of each
+// role, and all members of a role with `replicas`.
 [[nodiscard]] NextWorldMembers pick_next_world_members(const Observation& seen,
                                                        const std::vector<api::MemberStatus>& members,
-                                                       WallTime world_awaited_since);
+                                                       WallTime world_awaited_since, Timestamp now);
 
 // Says whether and when the current world must end so that a larger world can be formed.
 struct GrowthPlan {

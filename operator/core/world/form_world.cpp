@@ -324,7 +324,7 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   if (renew_completed_members(seen, decision)) return {};
   auto& status = decision.status;
   NextWorldMembers next_world =
-      pick_next_world_members(seen, status.members, status.world_awaited_since.value_or(seen.wall_now));
+      pick_next_world_members(seen, status.members, status.world_awaited_since.value_or(seen.wall_now), now);
   const Gang gang = gather_joiners(seen, next_world.members);
   describe_world_wait(seen, gang, next_world, status);
   if (!gang.is_complete() || gang.needed == 0) return {.next_wait_ends_at = next_world.next_wait_ends_at};

@@ -32,9 +32,17 @@ json without_ratoon_keys(const json& of_template) {
   return kept;
 }
 
-json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
+std::vector<std::string> init_container_names(const json& pod_spec) {
+  std::vector<std::string> names;
+  for (const json& container : items_of(pod_spec, "initContainers"))
+    names.push_back(string_field(container, "name"));
+  return names;
+}
+
+json make_metadata(const json& pod_template, const api::TrainingJob& job, const api::Pod& member,
                    const std::vector<std::string>& excluded, std::uint16_t port, const std::string& trainer) {
   namespace label = names::label;
+  const json& of_template = child(pod_template, "metadata");
   json labels = without_ratoon_keys(child(of_template, "labels"));
   labels.update({{label::kJobName, job.meta.name},
                  {label::kJobUid, job.meta.uid},
@@ -51,6 +59,8 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
     annotations[std::string(kMasterPodAnnotation)] = member.group_rank_assignment->master_uid;
   if (!excluded.empty()) annotations[names::annotation::kAvoidedNodes] = join(excluded, ",");
   annotations[std::string(kTrainerContainerAnnotation)] = trainer;
+  annotations[std::string(kInitContainersAnnotation)] =
+      join(init_container_names(child(pod_template, "spec")), ",");
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},
                       {"kind", names::kKind},
@@ -163,11 +173,10 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   tolerate_lost_nodes_for(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // never restarted: its replacement is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);
-  return json{
-      {"apiVersion", "v1"},
-      {"kind", "Pod"},
-      {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, excluded, port, trainer)},
-      {"spec", std::move(spec)}};
+  return json{{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", make_metadata(*pod_template, job, member, excluded, port, trainer)},
+              {"spec", std::move(spec)}};
 }
 
 }  // namespace ratoon::kube

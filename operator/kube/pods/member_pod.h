@@ -19,10 +19,13 @@
 namespace ratoon::kube {
 
 // An annotation of a pod without the agent: the UID of the rank 0 pod whose address the pod got at its start.
-// Only code in operator/kube/pods/ reads and writes kMasterPodAnnotation and kTrainerContainerAnnotation.
+// Only code in operator/kube/pods/ reads and writes this annotation and the two that follow.
 inline constexpr std::string_view kMasterPodAnnotation = "ratoon.dev/meets";
 // An annotation with the name of the trainer's container, before which webhooks may insert other containers.
 inline constexpr std::string_view kTrainerContainerAnnotation = "ratoon.dev/trainer";
+// An annotation with the names of the init containers in the job's template, joined by commas. If another
+// init container fails, which a webhook or the operator inserted, the program is not to blame.
+inline constexpr std::string_view kInitContainersAnnotation = "ratoon.dev/init-containers";
 
 // Settings for the pods of all members of all jobs.
 struct PodSettings {

@@ -81,6 +81,15 @@ const json& find_failed_init(const json& pod) {
   return null_json();
 }
 
+// Returns whether the job's template has this init container. A pod of an earlier version of the operator has
+// no list of the template's init containers: then all count as the template's.
+bool is_init_container_of_template(const json& document, const std::string& name) {
+  const json& annotations = child(child(document, "metadata"), "annotations");
+  if (!annotations.contains(std::string(kInitContainersAnnotation))) return true;
+  const auto names = split(read_label(annotations, kInitContainersAnnotation), ',');
+  return std::ranges::find(names, name) != names.end();
+}
+
 const json& find_condition(const json& status, std::string_view type) {
   for (const auto& item : items_of(status, "conditions"))
     if (string_field(item, "type") == type) return item;
@@ -119,13 +128,16 @@ bool has_any_container_started(const json& status) {
   return false;
 }
 
+std::optional<WallTime> find_placed_at(const json& status) {
+  const json& scheduled = find_condition(status, "PodScheduled");
+  if (string_field(scheduled, "status") != "True") return std::nullopt;
+  return parse_rfc3339(string_field(scheduled, "lastTransitionTime"));
+}
+
 std::optional<WallTime> pending_since(const json& document) {
   const json& status = child(document, "status");
   if (has_any_container_started(status)) return std::nullopt;
-  const json& scheduled = find_condition(status, "PodScheduled");
-  const auto placed = string_field(scheduled, "status") == "True"
-                          ? parse_rfc3339(string_field(scheduled, "lastTransitionTime"))
-                          : std::nullopt;
+  const auto placed = find_placed_at(status);
   return placed ? placed : parse_rfc3339(string_field(child(document, "metadata"), "creationTimestamp"));
 }
 
@@ -219,6 +231,17 @@ void read_completion_record(const std::string& message, api::Pod& pod) {
   pod.finish_reason = std::move(record->finish_reason);
 }
 
+// Records the failure of an init container that is not the template's, such as that of a service mesh, as a
+// pod that did not start.
+void record_injected_failure(api::Pod& pod) {
+  std::string failure = "its init container " + std::exchange(pod.failed_init_container, {}) +
+                        ", which the job's template does not have, failed";
+  if (pod.exit_code) failure += " with exit code " + std::to_string(*pod.exit_code);
+  if (!pod.last_lines.empty()) failure += ": " + pod.last_lines;
+  pod.kubelet_rejection = cut_text(failure, kReasonBytesMax);
+  pod.exit_code.reset();
+}
+
 // Records how the program ended, or why it did not run.
 void read_pod_end(const json& document, api::Pod& pod) {
   const json& status = child(document, "status");
@@ -236,6 +259,9 @@ void read_pod_end(const json& document, api::Pod& pod) {
   record_last_output(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated, pod.phase);
   pod.kubelet_rejection = find_rejection(status);
+  if (!pod.failed_init_container.empty() &&
+      !is_init_container_of_template(document, pod.failed_init_container))
+    record_injected_failure(pod);
   pod.end_reasons = end_reasons(status, terminated);
 }
 
@@ -304,6 +330,7 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.index = *index;
   pod.incarnation = *incarnation;
   pod.node = string_field(child(document, "spec"), "nodeName");
+  pod.placed_at = find_placed_at(status);
   pod.address = string_field(status, "podIP");
   pod.is_deleting = !string_field(meta, "deletionTimestamp").empty();
   pod.ends_at = parse_rfc3339(

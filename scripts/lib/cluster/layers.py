@@ -44,7 +44,8 @@ def _check(image, entries):
             for end in range(1, len(parts) + is_made):
                 if tuple(parts[:end]) in links:
                     raise Stop(f"a layer of {image.path} puts {entry.name!r} behind the link {'/'.join(parts[:end])!r}", _AGAIN)
-        if entry.issym():
+        is_hard_link_to_link = entry.islnk() and tuple(_parts(image, entry, entry.linkname)) in links
+        if entry.issym() or is_hard_link_to_link:
             links.add(tuple(_parts(image, entry, entry.name)))
 
 

@@ -1,11 +1,14 @@
 // No state is left out in silence: random programs with tracked objects, of which some outlive the training
 // function, with optimizers, limits, finish() and losses, by train() and in place. A run ends with the state
-// of its unbroken run, or is refused with the name of the object that no checkpoint would have.
+// of its unbroken run, or is refused with the name of the object that no checkpoint would have. A function
+// that leaves its loop early completes no run: the process ends with 82, and the next start makes the other
+// steps.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -71,6 +74,13 @@ struct ratoon::TrackAdapter<ratoon::tracked_state_laws_test::Optimizer> {
 namespace ratoon::tracked_state_laws_test {
 namespace {
 
+// How a training function leaves its loop before the run's end.
+enum class EarlyEnd { kBreak, kReturn, kCaughtException };
+
+struct ErrorOfProgram : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 struct Program {
   bool is_in_place = false;
   bool outlives = false;     // the function: the objects are made before it
@@ -84,6 +94,8 @@ struct Program {
   std::uint64_t finishes_at = kNever;
   std::uint64_t save_every = 1;
   std::vector<std::uint64_t> losses{};  // of each call of the function, the step that it does not end
+  std::uint64_t leaves_at = kNever;     // in this step the function leaves its loop early
+  EarlyEnd early_end = EarlyEnd::kBreak;
 
   [[nodiscard]] std::uint64_t end() const {
     return finishes_at == kNever ? total : std::min(total, finishes_at + 1);
@@ -137,6 +149,10 @@ Program draw(std::uint64_t seed) {
   program.ignores_end = program.is_in_place && dice.percent(25);
   for (std::uint64_t losses = dice.below(4); losses > 0; --losses)
     program.losses.push_back(dice.below(program.end()));
+  if (!program.is_in_place && program.left_out().empty() && program.end() > 1 && dice.percent(40)) {
+    program.leaves_at = dice.below(program.end() - 1);
+    program.early_end = static_cast<EarlyEnd>(dice.below(3));
+  }
   return program;
 }
 
@@ -147,7 +163,8 @@ class TrainedRun {
     if (program.is_limited) options_.max_duration = Until::steps(program.total);
   }
 
-  void train() {
+  // `leaves_early` is false for a start of the program after its mistake was mended.
+  void train(bool leaves_early = true) {
     Objects outlives(program_.weights);
     testing::internal::CaptureStderr();
     code_ = ratoon::train(options_, [&](Session& session) {
@@ -157,9 +174,17 @@ class TrainedRun {
       ++calls_;
       objects.optimizer.weights.resize(program_.weights);
       track(session, objects);
-      for (const std::uint64_t step : session.steps(program_.is_limited ? 1000 : program_.total)) {
-        act(session, objects, step);
-        if (step == loss) test::change_world(session, "a loss");
+      try {
+        for (const std::uint64_t step : session.steps(program_.is_limited ? 1000 : program_.total)) {
+          act(session, objects, step);
+          if (step == loss) test::change_world(session, "a loss");
+          if (!leaves_early || step != program_.leaves_at) continue;
+          if (program_.early_end == EarlyEnd::kBreak) break;
+          if (program_.early_end == EarlyEnd::kReturn) return;
+          throw ErrorOfProgram("caught outside of the loop");
+        }
+      } catch (const ErrorOfProgram&) {
+        return;
       }
       ended_ = objects.text();
     });
@@ -232,6 +257,14 @@ class TrainedRun {
   std::string ended_;
 };
 
+void check_early_end(const Program& program, const TrainedRun& run) {
+  EXPECT_EQ(run.code(), kRefused) << run.said();
+  EXPECT_NE(run.said().find("the training function returned"), std::string::npos) << run.said();
+  EXPECT_NE(run.said().find("call finish()"), std::string::npos) << run.said();
+  for (const std::uint64_t step : run.saved())
+    EXPECT_LE(step, program.leaves_at) << "a step that is not made";
+}
+
 void check(const Program& program, const TrainedRun& run) {
   if (const std::string name = program.left_out(); !name.empty()) {
     EXPECT_EQ(run.code(), kRefused) << run.said();
@@ -255,19 +288,26 @@ void check(const Program& program, const TrainedRun& run) {
 TEST(TrackedStateLaws, HoldForAnyProgram) {
   const sim::Seeds all = sim::seeds_of_this_run(test::afforded(60), "tracked_state_laws_test");
   std::uint64_t refused = 0;
+  std::uint64_t left_early = 0;
   for (const std::uint64_t seed : all) {
     SCOPED_TRACE(all.replay(seed));
     const Program program = draw(seed);
     TrainedRun run(program);
     program.is_in_place ? run.train_in_place() : run.train();
+    if (program.leaves_at != kNever) {
+      check_early_end(program, run);
+      run.train(false);
+      ++left_early;
+    }
     check(program, run);
     if (HasFailure()) return;
     refused += run.code() == kRefused ? 1 : 0;
   }
-  std::cout << all.count() << " programs, " << refused << " refused\n";
+  std::cout << all.count() << " programs, " << refused << " refused, " << left_early << " left early\n";
   if (all.count() < sim::kEnoughToCount) return;
   EXPECT_GE(refused, all.count() / 8);
   EXPECT_LE(refused, all.count() / 2);
+  EXPECT_GE(left_early, all.count() / 16);
 }
 
 }  // namespace

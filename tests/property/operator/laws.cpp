@@ -36,12 +36,20 @@ bool failed_in(const Decision& decision, const std::string& name) {
 }
 
 // Whether that member, or any member if no name is given, ended because nothing can be saved or read.
-bool lost_its_storage(const Decision& decision, const std::string& name = {}) {
+bool is_loss_told(const Decision& decision, const std::string& words) {
   return std::ranges::any_of(decision.actions, [&](const auto& action) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
     return event != nullptr && event->reason == "MemberLost" &&
-           event->message.find(name + ": exit code 84 (storage failed)") != std::string::npos;
+           event->message.find(words) != std::string::npos;
   });
+}
+
+bool lost_its_storage(const Decision& decision, const std::string& name = {}) {
+  return is_loss_told(decision, name + ": exit code 84 (storage failed)");
+}
+
+bool has_device_fault(const Decision& decision) {
+  return is_loss_told(decision, ": exit code 85 (");
 }
 
 bool is_any_member_unheard(const Decision& decision) {
@@ -255,16 +263,17 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
   }
 }
 
-// A member waits whose program or storage failed, whose pod a kubelet did not start, or that may have no
-// connection to the operator or to other members. A member that was lost otherwise does not wait; a pause
-// that is over is no pause, and no pause is longer than the longest that the job allows now.
+// A member waits whose program, storage or accelerator failed, whose pod a kubelet did not start, or that may
+// have no connection to the operator or to other members. A member that was lost otherwise does not wait; a
+// pause that is over is no pause, and no pause is longer than the longest that the job allows now.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
     if (const auto* create = std::get_if<core::CreatePod>(&action)) made.insert(create->pod.name);
   const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application ||
                             is_any_rejected(decision) || lost_its_storage(decision) ||
-                            is_any_member_unheard(decision) || is_any_unreachable(decision);
+                            has_device_fault(decision) || is_any_member_unheard(decision) ||
+                            is_any_unreachable(decision);
   const std::chrono::seconds longest(seen.job.spec.restart_policy.backoff_max_seconds);
   const WallTime latest{seen.wall_now.since_epoch + longest};
   for (const auto& member : decision.status.members) {

@@ -51,11 +51,13 @@ bool is_whole_job_unheard(const Lost& lost) {
   return was_said(lost, "no process of its job did") || was_said(lost, "as far as this operator knows");
 }
 
-// The storage failed or the connection to the operator: no limit counts such an end unless the job set it.
+// The storage, an accelerator or the connection to the operator failed: no limit counts such an end unless
+// the job set it.
 bool is_outage(const Lost& lost) {
   const bool runs = lost.pod != nullptr && !lost.pod->has_ended() && !lost.pod->is_deleting;
   const bool is_storage_fault = lost.pod != nullptr && lost.pod->exit_code == 84;
-  return (runs && is_whole_job_unheard(lost)) || is_storage_fault;
+  const bool is_device_fault = lost.pod != nullptr && lost.pod->exit_code == 85;
+  return (runs && is_whole_job_unheard(lost)) || is_storage_fault || is_device_fault;
 }
 
 // The messages about earlier incarnations.

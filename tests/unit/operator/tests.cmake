@@ -5,7 +5,7 @@ if(TARGET ratoon_operator_core)
             core/deadlines_test.cpp core/time_limit_test.cpp core/elastic_test.cpp core/end_policies_test.cpp
             core/gang_test.cpp core/agentless_group_start_test.cpp core/agentless_group_test.cpp core/hang_test.cpp
             core/last_failure_test.cpp core/launched_test.cpp
-            core/ledger_test.cpp core/noted_checkpoint_test.cpp core/notice_rules_test.cpp
+            core/lasting_disruptions_test.cpp core/ledger_test.cpp core/noted_checkpoint_test.cpp core/notice_rules_test.cpp
             core/notice_test.cpp
             core/pitfalls_test.cpp core/progress_test.cpp core/external_cause_test.cpp core/providers_words_test.cpp
             core/reconcile_test.cpp core/recovery_test.cpp core/release_nodes_test.cpp core/repeated_fault_test.cpp

@@ -60,16 +60,20 @@ bool has_trace_of_any_commit(const Disk& disk) {
          });
 }
 
-// Returns the attempt in a path such as packs/a0003/s0000001200, which is attempt 3.
-std::optional<Attempt> attempt_of_pack(const fs::path& target) {
+// Returns the checkpoint in a path such as packs/a0003/s0000001200, which is step 1200 of attempt 3.
+std::optional<CheckpointId> checkpoint_of_pack(const fs::path& target) {
   auto part = target.begin();
   if (part == target.end() || *part != kPacks || ++part == target.end()) return std::nullopt;
-  return parse_attempt_name(part->string());
+  const auto attempt = parse_attempt_name(part->string());
+  const auto step = ++part == target.end() ? std::nullopt : parse_step_name(part->string());
+  if (!attempt || !step) return std::nullopt;
+  return CheckpointId{.attempt = *attempt, .step = *step};
 }
 
 }  // namespace
 
-Result<bool> has_packs_of_lost_manifests(const Disk& disk) {
+Result<bool> has_packs_of_lost_manifests(const Disk& disk,
+                                         const std::optional<CheckpointId>& newest_elsewhere) {
   const auto named = checkpoints_with_manifest_in(disk, {kManifests});
   if (!named) return named.error();
   if (!named->empty()) return false;
@@ -81,9 +85,10 @@ Result<bool> has_packs_of_lost_manifests(const Disk& disk) {
   const auto committed = attempts_with_commit_note(disk);
   if (!committed) return committed.error();
   const bool is_lost = std::ranges::any_of(*committed, [&](Attempt attempt) {
-    return (!*newest || attempt > **newest) && std::ranges::binary_search(*packs, attempt);
+    return (!*newest || attempt > **newest) && (!newest_elsewhere || attempt > newest_elsewhere->attempt) &&
+           std::ranges::binary_search(*packs, attempt);
   });
-  return is_lost || (!*newest && has_trace_of_any_commit(disk));
+  return is_lost || (!*newest && !newest_elsewhere && has_trace_of_any_commit(disk));
 }
 
 Result<bool> has_packs_and_no_manifest(const Disk& disk) {
@@ -115,7 +120,8 @@ Result<void> remove_old_commit_notes(Disk& disk) {
   return {};
 }
 
-Result<std::optional<std::string>> find_link_without_manifest(const Disk& disk, const fs::path& run_folder) {
+Result<std::optional<std::string>> find_link_without_manifest(
+    const Disk& disk, const fs::path& run_folder, const std::optional<CheckpointId>& newest_elsewhere) {
   const auto named = checkpoints_with_manifest_in(disk, {kManifests});
   if (!named) return named.error();
   if (!named->empty()) return std::optional<std::string>();
@@ -126,8 +132,10 @@ Result<std::optional<std::string>> find_link_without_manifest(const Disk& disk, 
        entry.increment(code)) {
     std::error_code ignored;
     if (!entry->is_symlink(ignored)) continue;
-    const auto attempt = attempt_of_pack(fs::read_symlink(entry->path(), ignored));
-    if (attempt && (!*newest || *attempt > **newest)) return std::optional(entry->path().filename().string());
+    const auto linked = checkpoint_of_pack(fs::read_symlink(entry->path(), ignored));
+    if (linked && (!*newest || linked->attempt > **newest) &&
+        (!newest_elsewhere || *newest_elsewhere < *linked))
+      return std::optional(entry->path().filename().string());
   }
   return std::optional<std::string>();
 }

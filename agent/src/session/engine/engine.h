@@ -216,7 +216,7 @@ class Session::Engine : private data::WaitListener {
   void pin_for_late_requests();
   void show_progress();
   void show_means(const std::vector<session::RankMeans::Mean>& means);
-  void check_followed_stream() const;
+  void check_followed_stream(std::uint64_t samples_before) const;
   void begin_schedule(Until until);
   // Throws if the run counts no epochs, so that the functions of on_epoch_begin() and on_epoch_end() would
   // never be called.

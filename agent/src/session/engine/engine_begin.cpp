@@ -82,7 +82,9 @@ void Session::Engine::begin(Until until) {
   if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
   has_begun_ = true;
   data::wait_listener() = this;
+  const std::uint64_t samples_before = data_ ? data().samples : 0;
   restore();
+  check_followed_stream(samples_before);
   skip_excluded_samples();
   if (!options_.max_duration && until == Until::steps(std::numeric_limits<std::uint64_t>::max()))
     phase_watch_.note_unknown_end();
@@ -110,20 +112,22 @@ void Session::Engine::begin(Until until) {
 }
 
 // Throws if the stream that the program gave to follow() is not tracked. After a resume, an untracked stream
-// would begin at its first sample again.
-void Session::Engine::check_followed_stream() const {
-  const bool is_anew = data_ && data().samples == 0;
-  if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;
+// would begin at its first sample again, or, if it outlives the training function, go on after the samples of
+// lost steps. `samples_before` is its position before the checkpoint was restored.
+void Session::Engine::check_followed_stream(std::uint64_t samples_before) const {
+  if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !data_) return;
+  const std::uint64_t samples = data().samples;
+  if (samples == resumed_->samples || samples != samples_before) return;
   fail(ExitCode::kConfiguration,
-       "the stream of session.follow() is at its first sample, but the checkpoint of step " +
-           std::to_string(position_.step.value()) + " was saved after " + std::to_string(resumed_->samples) +
+       "the stream of session.follow() is at sample " + std::to_string(samples) +
+           ", but the checkpoint of step " + std::to_string(position_.step.value()) + " was saved after " +
+           std::to_string(resumed_->samples) +
            " samples: the stream is not in the checkpoint, because it was not tracked; call "
            "session.track(\"stream\", stream) before steps() and start a run with another name (--load-from "
            "can load these weights)");
 }
 
 void Session::Engine::begin_schedule(Until until) {
-  check_followed_stream();
   schedule_.emplace(session::RunSchedule::Rules{.until = until, .save_every = options_.save_every},
                     is_rank_0() ? session::DecisionBasis::kTime : session::DecisionBasis::kCounts);
   try {

@@ -219,14 +219,15 @@ Result<checkpoint::Inventory> CheckpointLocations::list_resumable() {
   auto found = inventory();
   if (!found) return found;
   auto plan = plan_rollback(options_, *found);
+  if (!plan && plan.error().kind() == ErrorKind::kIo) return plan.error();
   if (!plan) fail(ExitCode::kConfiguration, plan.error().message());
   rollback_plan_ = *std::move(plan);
   foreign_paths_.insert(found->foreign_paths.begin(), found->foreign_paths.end());
   return restrict_to_plan(*std::move(found), rollback_plan_);
 }
 
-Result<void> CheckpointLocations::check_manifests_exist() const {
-  return check_no_manifests_lost(tiers_, options_, *calls_with_timeout_);
+Result<void> CheckpointLocations::check_manifests_exist(const checkpoint::Inventory& listed) const {
+  return check_no_manifests_lost(tiers_, options_, *calls_with_timeout_, listed);
 }
 
 Result<void> CheckpointLocations::record_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {

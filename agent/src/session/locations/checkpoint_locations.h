@@ -83,9 +83,9 @@ class CheckpointLocations {
   // Lists the checkpoints from which the run may resume, according to --resume-from, for the next join().
   // Throws a Failure if the step of --resume-from cannot be resumed.
   [[nodiscard]] Result<checkpoint::Inventory> list_resumable();
-  // Returns kCorrupted if a location has files of checkpoints whose manifests are missing. Without its
-  // manifest, a checkpoint is not found.
-  [[nodiscard]] Result<void> check_manifests_exist() const;
+  // Returns kCorrupted if a location has no manifests, but files of checkpoints that are newer than all
+  // checkpoints in `listed`. Without its manifest, a checkpoint is not listed.
+  [[nodiscard]] Result<void> check_manifests_exist(const checkpoint::Inventory& listed) const;
   // Returns the rollback that the last call of list_resumable() planned.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_plan_; }
   // Rank 0 records the rollbacks in every location, the newest first, and sets aside the checkpoints of the

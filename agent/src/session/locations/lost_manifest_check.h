@@ -6,14 +6,17 @@
 #include <ratoon/options.h>
 #include <ratoon/result.h>
 
+#include "agent/src/checkpoint/commit/inventory.h"
 #include "agent/src/checkpoint/disk/calls_with_timeout.h"
 #include "agent/src/checkpoint/tiers/tiers.h"
 
 namespace ratoon::session {
 
-// Returns kCorrupted if tensor files or a link belong to a checkpoint without a manifest. The error's message
-// says how to repair the folder.
+// Returns kCorrupted if tensor files or a link in a location belong to a checkpoint without a manifest, and
+// this checkpoint is newer than all checkpoints that are `listed` in any location of the run. The error's
+// message says how to repair the location.
 [[nodiscard]] Result<void> check_no_manifests_lost(const checkpoint::Tiers& tiers, const Options& options,
-                                                   checkpoint::CallsWithTimeout& calls);
+                                                   checkpoint::CallsWithTimeout& calls,
+                                                   const checkpoint::Inventory& listed);
 
 }  // namespace ratoon::session

@@ -64,8 +64,14 @@ Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inv
   };
   const auto newest = std::find_if(found.complete.begin(), found.complete.end(), is_there);
   if (newest == found.complete.end()) {
-    return Error(ErrorKind::kNotFound, "--resume-from " + std::to_string(*options.resume_from) +
-                                           ": the run has no checkpoint of that step that can be read; " +
+    // A manifest that the disk does not return at present may be intact.
+    const bool is_unreadable = std::ranges::any_of(found.damaged, [&](const InventoryEntry& entry) {
+      return is_there(entry) && entry.digest == checkpoint::kUnreadable;
+    });
+    const std::string flag = "--resume-from " + std::to_string(*options.resume_from);
+    if (is_unreadable)
+      return Error(ErrorKind::kIo, flag + ": the disk does not return the manifest of that step");
+    return Error(ErrorKind::kNotFound, flag + ": the run has no checkpoint of that step that can be read; " +
                                            describe_known_steps(found.complete));
   }
   plan.to = checkpoint::id_of(*newest);

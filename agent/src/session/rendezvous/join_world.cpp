@@ -88,15 +88,18 @@ void note_history(Link& link, const CheckpointLocations& places) {
   if (last && *last) link.note_history((*last)->attempt, Step((*last)->row.step));
 }
 
+void check_manifests_exist(const CheckpointLocations& places, const checkpoint::Inventory& inventory) {
+  const auto exist = places.check_manifests_exist(inventory);
+  if (exist) return;
+  const bool is_lost = exist.error().kind() == ErrorKind::kCorrupted;
+  fail(is_lost ? ExitCode::kCheckpointsBad : ExitCode::kStorage, exist.error().message());
+}
+
 Result<Assignment> request_assignment(Link& link, CheckpointLocations& places,
                                       const UnreadableCheckpoints& unreadable,
                                       const checkpoint::Inventory& inventory) {
   const auto entries = make_reported_inventory(inventory, unreadable);
-  if (entries.empty()) {
-    if (const auto whole = places.check_manifests_exist(); !whole)
-      fail(whole.error().kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : ExitCode::kStorage,
-           whole.error().message());
-  }
+  if (entries.empty()) check_manifests_exist(places, inventory);
   if (!entries.empty() && !entries.front().is_complete) {
     if (const auto& to = places.rollback().to) {
       fail(ExitCode::kCheckpointsBad,
@@ -158,6 +161,9 @@ Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableC
   link.begin_listing();
   const auto first = looking.look();
   if (!first) fail_listing(first.error());
+  // A location that lost its manifests lists nothing, so the run would resume from an older checkpoint of
+  // another location, and its next commit would remove the newer checkpoints as files of no commit.
+  check_manifests_exist(places, *first);
   auto assignment = request_assignment(link, places, unreadable, *first);
   // Each call of join() reports all checkpoints, because a restarted coordinator knows only checkpoints that
   // are reported to it. The number of calls of join() has no limit, because other ranks may start at any

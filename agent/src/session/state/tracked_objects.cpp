@@ -1,10 +1,7 @@
 #include "agent/src/session/state/tracked_objects.h"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
 #include <numeric>
-#include <set>
 #include <stdexcept>
 #include <unordered_set>
 #include <utility>
@@ -306,8 +303,8 @@ bool TrackedObjects::is_weight(std::string_view tensor) const {
   return std::ranges::any_of(objects_, [&](const auto& named) {
     if (named.second.kind != ObjectKind::kWeights) return false;
     const std::string base = tensor_prefix_of(named.first);
-    if (tensor == base) return true;
-    return tensor.starts_with(base + ".") && !tensor.substr(base.size() + 1).starts_with(kGeneratorPrefix);
+    return tensor == base ||
+           (tensor.starts_with(base + ".") && !tensor.substr(base.size() + 1).starts_with(kGeneratorPrefix));
   });
 }
 
@@ -318,10 +315,13 @@ CollectedState TrackedObjects::collect() const {
     writer.begin(name, tensor_prefix_of(name));
     const std::size_t before = state.tensors.size();
     object.save(writer);
-    if (object.kind == ObjectKind::kWeights && state.tensors.size() == before)
+    bool has_own_weights = false;  // a module without parameters still saves its random number generator
+    for (const TensorView& tensor : std::span(state.tensors).subspan(before)) {
+      has_own_weights = has_own_weights || (object.kind == ObjectKind::kWeights && is_weight(tensor.name));
+      if (object.kind == ObjectKind::kSeeded) state.seeded_tensors.insert(tensor.name);
+    }
+    if (object.kind == ObjectKind::kWeights && !has_own_weights)
       state.objects_without_tensors.push_back(name);
-    for (std::size_t i = before; i < state.tensors.size() && object.kind == ObjectKind::kSeeded; ++i)
-      state.seeded_tensors.insert(state.tensors[i].name);
   }
   return state;
 }

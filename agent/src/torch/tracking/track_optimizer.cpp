@@ -147,7 +147,8 @@ struct OptimizerKind {
       out.tensor({.name = group_path(g) + "params",
                   .type = ElementType::kInt64,
                   .shape = {owner->size()},
-                  .bytes = std::as_bytes(std::span(*owner))},
+                  .bytes = std::as_bytes(std::span(*owner)),
+                  .has_fixed_shape = true},
                  owner);
       visit_fields(static_cast<Options&>(groups[g].options()), FieldWriter{out, group_path(g)});
     }

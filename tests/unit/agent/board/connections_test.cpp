@@ -334,5 +334,30 @@ TEST_F(BoardStrangers, OfOneRankAreSoManyAtMost) {
   EXPECT_EQ(one_more(knock()), "done");
 }
 
+TEST_F(BoardStrangers, OfOneRankMakeTheBoardStoreSoManyBytesAtMost) {
+  constexpr std::size_t kPart = 12 << 20;
+  const std::string unfinished =
+      encode(make_frame(Op::kSet, 1, {"key", std::string(kPart, 'x')})).substr(0, kPart);
+  const auto send_unfinished = [&](const UniqueFd& fd) {
+    std::size_t sent = 0;
+    turn_until([&] {
+      if (is_hung_up(fd)) return true;
+      const auto size =
+          ::send(fd.get(), unfinished.data() + sent, unfinished.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (size > 0) sent += static_cast<std::size_t>(size);
+      return sent == unfinished.size();
+    });
+  };
+  std::vector<UniqueFd> of_one;
+  for (int i = 0; i < 3; ++i) {
+    of_one.push_back(join(5));
+    send_unfinished(of_one.back());
+  }
+  turn_until([&] { return is_hung_up(of_one.back()); });
+  EXPECT_FALSE(is_hung_up(of_one.front())) << "only the connection that exceeds the limit is closed";
+  const UniqueFd other = join(6);
+  EXPECT_EQ(told(ask(other, make_frame(Op::kSet, 1, {"key", "of 6"}))), "done");
+}
+
 }  // namespace
 }  // namespace ratoon::board::connections_test

@@ -20,8 +20,9 @@ class LostManifestsTest : public testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     test::write_text(folder_ / name, "text");
   }
-  std::optional<std::string> found() {
-    return find_link_without_manifest(*test::folder_at(folder_.path()), folder_.path()).value();
+  std::optional<std::string> found(const std::optional<CheckpointId>& newest_elsewhere = {}) {
+    return find_link_without_manifest(*test::folder_at(folder_.path()), folder_.path(), newest_elsewhere)
+        .value();
   }
   test::TemporaryFolder folder_;
 };
@@ -118,6 +119,23 @@ TEST_F(LostManifestsTest, ManifestsOfAFormerLineageSpeakOfNoLaterAttempt) {
   make("manifests/s0000000060.a0002.json");
   EXPECT_FALSE(*has_packs_of_lost_manifests(*disk));
   EXPECT_EQ(found(), std::nullopt);
+}
+
+TEST_F(LostManifestsTest, AnotherLocationWithANewerCheckpointExplainsTheLinkAndTheNote) {
+  const auto disk = test::folder_at(folder_.path());
+  make("packs/a0002/s0000000060/r0000.safetensors");
+  make("packs/committed.a0002");
+  fs::create_symlink("packs/a0002/s0000000060/r0000.safetensors", folder_ / "latest-rank0");
+  for (const CheckpointId& older : {test::id(1, 60), test::id(1, 90), test::id(2, 50)})
+    EXPECT_EQ(found(older), "latest-rank0");
+  for (const CheckpointId& newer : {test::id(2, 60), test::id(2, 70), test::id(3, 10)})
+    EXPECT_EQ(found(newer), std::nullopt);
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk, test::id(1, 90)));
+  EXPECT_FALSE(*has_packs_of_lost_manifests(*disk, test::id(2, 50))) << "the note names only the attempt";
+  fs::remove(folder_ / "packs/committed.a0002");
+  make("rollbacks/a0002.json");
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
+  EXPECT_FALSE(*has_packs_of_lost_manifests(*disk, test::id(1, 90))) << "no file names an attempt";
 }
 
 TEST_F(LostManifestsTest, ANoteWhosePacksAreGoneMissesNothing) {

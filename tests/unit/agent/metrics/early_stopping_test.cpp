@@ -7,6 +7,8 @@
 #include <ratoon/failure.h>
 #include <ratoon/session/early_stopping.h>
 
+#include "tests/support/damaged_state.h"
+
 namespace ratoon::early_stopping_test {
 namespace {
 
@@ -63,11 +65,7 @@ TEST(EarlyStopping, RefusesStatesThatAreDamaged) {
   EarlyStopping patience({.patience = 2});
   static_cast<void>(patience.is_over(0.1));
   const std::string state = patience.save_state();
-  for (std::size_t at = 0; at < state.size(); ++at) {
-    std::string damaged = state;
-    damaged[at] = static_cast<char>(damaged[at] ^ 1);
-    EXPECT_THROW(patience.load_state(damaged), Failure) << damaged;
-  }
+  test::expect_that_no_damage_loads(state, [&](const std::string& damaged) { patience.load_state(damaged); });
   EXPECT_THROW(patience.load_state(""), Failure);
   EXPECT_EQ(patience.save_state(), state) << "nothing is taken of them";
 }

@@ -39,7 +39,8 @@ std::vector<bool> absent_in(const std::vector<api::MemberStatus>& members) {
 using Flags = std::vector<bool>;
 
 NextWorldMembers pick(const Observation& seen) {
-  return pick_next_world_members(seen, seen.job.status.members, *seen.job.status.world_awaited_since);
+  return pick_next_world_members(seen, seen.job.status.members, *seen.job.status.world_awaited_since,
+                                 test::at_seconds(0));
 }
 
 TEST(PickNextWorldMembers, WaitsForTheMissingAndSaysHowLong) {
@@ -63,6 +64,20 @@ TEST(PickNextWorldMembers, WaitsLongerForOneThatHasSpoken) {
   EXPECT_EQ(pick(seen).next_wait_ends_at, wall(130));
   seen.wall_now = wall(130);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
+}
+
+TEST(PickNextWorldMembers, ANewLeaderWaitsForAMemberThatMayHaveToldOnlyTheFormerOne) {
+  auto seen = third_is_missing();
+  seen.wall_now = wall(120);
+  seen.job.spec.disruption_policy.suspect_after_seconds = 5;
+  seen.listening_since = test::at_seconds(-2);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
+  EXPECT_EQ(pick(seen).last_wait_ends_at, wall(123));
+  seen.listening_since = test::at_seconds(-5);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
+  seen.listening_since = test::at_seconds(-2);
+  std::erase_if(seen.pods, [](const auto& pod) { return pod.uid == test::uid_of(2); });
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true})) << "a member without a pod";
 }
 
 TEST(PickNextWorldMembers, GivesTheFirstWorldMoreTime) {

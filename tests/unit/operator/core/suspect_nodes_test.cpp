@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/loss/silence.h"
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
@@ -162,6 +163,28 @@ TEST(NodesToAvoid, AreLeftToTaintsUnlessTheyAreSuspects) {
   EXPECT_TRUE(nodes[3].scheduler_avoided_taints.empty())
       << "it is avoided for longer than its taint may last";
   EXPECT_TRUE(nodes[4].scheduler_avoided_taints.empty());
+}
+
+// The node died, and a new machine has its name. The scheduler places the next pod there.
+TEST(SuspectNodes, APodThatIsPlacedOnANodeThatIsBackIsNotLostWithTheFormerOne) {
+  auto seen = test::running(test::job(2));
+  seen.wall_now = wall(1010);
+  seen.processes[0].last_heard = test::at_seconds(110);
+  seen.processes.pop_back();
+  seen.job.status.suspect_nodes = {{.name = "node-2", .reason = "", .until = wall(1300)}};
+  const auto lost = [&](double now) { return find_silent_members(seen, test::at_seconds(now)).lost.size(); };
+  for (const auto phase : {api::PodPhase::kPending, api::PodPhase::kRunning}) {
+    seen.pods[1].phase = phase;
+    seen.pods[1].placed_at = wall(1009);
+    EXPECT_EQ(lost(110), 0U) << "the node fell silent at 1000 s";
+    seen.pods[1].placed_at = wall(990);
+    EXPECT_EQ(lost(110), 1U) << "it was there when the node fell silent";
+  }
+  seen.job.status.suspect_nodes.clear();
+  seen.nodes = {{.name = "node-2", .is_lost = true}};
+  seen.pods[1].placed_at = wall(1009);
+  EXPECT_EQ(lost(110), 0U) << "the news of the new machine may come later";
+  EXPECT_EQ(find_silent_members(seen, test::at_seconds(110)).next_check, test::at_seconds(112));
 }
 
 }  // namespace

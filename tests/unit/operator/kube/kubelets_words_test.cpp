@@ -142,5 +142,32 @@ TEST(KubeletsWords, APodThatItDoesNotStartIsARejectionInItsOwnWords) {
   }
 }
 
+// A webhook of a service mesh inserted it, or the operator itself: the program is not to blame.
+TEST(KubeletsWords, AnInitContainerThatTheTemplateDoesNotHaveIsAFailureOfThePlatform) {
+  json pod = pod_that_failed();
+  pod["metadata"]["annotations"] = {{"ratoon.dev/init-containers", "fetch,unpack"}};
+  pod["spec"]["initContainers"] = {{{"name", "mesh-check"}}, {{"name", "fetch"}}};
+  const auto with_failed = [&](const char* name) {
+    pod["status"] = {{"phase", "Failed"},
+                     {"initContainerStatuses",
+                      {{{"name", name},
+                        {"state", {{"terminated", {{"exitCode", 1}, {"message", "no control plane"}}}}}}}}};
+    return decode_pod(pod)->pod;
+  };
+  const auto injected = with_failed("mesh-check");
+  EXPECT_TRUE(injected.has_ended());
+  EXPECT_EQ(
+      injected.kubelet_rejection,
+      "its init container mesh-check, which the job's template does not have, failed with exit code 1: no "
+      "control plane");
+  EXPECT_EQ(injected.failed_init_container, "");
+  EXPECT_EQ(injected.exit_code, std::nullopt) << "no rule about exit codes of the program is meant";
+  EXPECT_EQ(with_failed("fetch").failed_init_container, "fetch");
+  pod["metadata"]["annotations"] = {{"ratoon.dev/init-containers", ""}};
+  EXPECT_NE(with_failed("fetch").kubelet_rejection, "");
+  pod["metadata"].erase("annotations");
+  EXPECT_EQ(with_failed("fetch").kubelet_rejection, "") << "a pod of an earlier version";
+}
+
 }  // namespace
 }  // namespace ratoon::kube::kubelets_words_test

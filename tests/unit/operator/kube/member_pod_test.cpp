@@ -59,7 +59,7 @@ TEST(MemberPod, SaysWhoItIs) {
       "ratoon.dev/role": "worker", "ratoon.dev/index": "1", "ratoon.dev/incarnation": "2"})"));
   EXPECT_EQ(meta["annotations"],
             json::parse(R"({"prometheus.io/scrape": "false", "prometheus.io/port": "9400",
-      "prometheus.io/path": "/metrics", "ratoon.dev/trainer": "trainer",
+      "prometheus.io/path": "/metrics", "ratoon.dev/trainer": "trainer", "ratoon.dev/init-containers": "",
       "ratoon.dev/made-for-attempt": "4"})"));
   EXPECT_EQ(meta["ownerReferences"],
             json::parse(R"([{"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
@@ -172,10 +172,10 @@ TEST(MemberPod, ADeadTrainerIsNotStartedAgainInPlaceAndInitContainersLeaveTheirW
   json job = document();
   pod_spec(job)["initContainers"] = {{{"name", "fetch"}},
                                      {{"name", "own"}, {"terminationMessagePolicy", "File"}}};
-  json& trainer = pod_spec(job)["containers"][0];
-  trainer["restartPolicy"] = "Always";
-  trainer["restartPolicyRules"] = json::array();
-  const json spec = (*make(job))["spec"];
+  pod_spec(job)["containers"][0]["restartPolicy"] = "Always";
+  pod_spec(job)["containers"][0]["restartPolicyRules"] = json::array();
+  const json pod = *make(job), &spec = pod["spec"];
+  EXPECT_EQ(pod["metadata"]["annotations"]["ratoon.dev/init-containers"], "fetch,own");
   EXPECT_FALSE(spec["containers"][0].contains("restartPolicy"));
   EXPECT_FALSE(spec["containers"][0].contains("restartPolicyRules"));
   EXPECT_EQ(spec["initContainers"][0]["terminationMessagePolicy"], "FallbackToLogsOnError");

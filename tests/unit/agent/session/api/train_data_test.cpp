@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -12,6 +13,7 @@
 #include <ratoon/train.h>
 
 #include "base/contract/names.h"
+#include "tests/support/change_world.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::train_data_test {
@@ -103,6 +105,36 @@ TEST_F(TrainData, AStreamThatIsFollowedAndNotTrackedIsNotBegunAnew) {
   std::filesystem::remove_all(folder_.path() / "followed");
   ASSERT_EQ(train_to(5, true), 0) << said_;
   EXPECT_EQ(train_to(10, true), 0) << said_;
+}
+
+TEST_F(TrainData, AFollowedStreamThatOutlivesTheFunctionSkipsNoSamplesInSilence) {
+  for (const bool is_tracked : {false, true}) {
+    const Options options{.save_folder = folder_.path().string(),
+                          .run_name = is_tracked ? "tracked" : "untracked",
+                          .save_every = Every::steps(2),
+                          .member = {}};
+    Stream stream({.samples = 50, .global_batch = 4, .seed = 3});
+    std::uint64_t sum = 0;
+    bool is_lost = false;
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options, [&](Session& session) {
+      session.track("sum", sum);
+      if (is_tracked) session.track("stream", stream);
+      session.follow(stream);
+      for (const std::uint64_t step : session.steps(8)) {
+        static_cast<void>(stream.take(0, 1));
+        if (step == 5 && !std::exchange(is_lost, true)) test::change_world(session, "a loss");
+      }
+    });
+    said_ = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(code, is_tracked ? 0 : 82) << said_;
+    if (is_tracked) {
+      EXPECT_EQ(stream.cursor(), 32U);
+    } else {
+      EXPECT_THAT(said_,
+                  HasSubstr("the stream of session.follow() is at sample 24, but the checkpoint of step"));
+    }
+  }
 }
 
 std::uint64_t digest_after(const StreamOptions& data, std::uint64_t batches) {

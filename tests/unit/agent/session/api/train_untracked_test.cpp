@@ -31,6 +31,8 @@ struct Descent {
   float* added = nullptr;
 };
 
+struct EmptyModule {};
+
 }  // namespace
 }  // namespace ratoon::train_untracked_test
 
@@ -43,6 +45,14 @@ struct ratoon::TrackAdapter<ratoon::train_untracked_test::Descent> {
       out.changes("parameter 1", {.begin = descent.added, .bytes = sizeof *descent.added});
   }
   static void load(ratoon::train_untracked_test::Descent&, StateReader&) {}
+};
+
+template <>
+struct ratoon::TrackAdapter<ratoon::train_untracked_test::EmptyModule> {
+  static constexpr bool kIsWeights = true;
+  static void check(ratoon::train_untracked_test::EmptyModule&, const std::string&) {}
+  static void save(ratoon::train_untracked_test::EmptyModule&, StateWriter&) {}
+  static void load(ratoon::train_untracked_test::EmptyModule&, StateReader&) {}
 };
 
 namespace ratoon::train_untracked_test {
@@ -65,6 +75,22 @@ TEST(TrainUntracked, AStatefulSaysWhichMemoryItsStateIsOf) {
     EXPECT_EQ(code, is_tracked ? 0 : 82) << said;
   }
   EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 0, which is not tracked"));
+}
+
+// As a module does that holds submodules which it has not registered.
+TEST(TrainUntracked, AModuleWithoutTensorsIsReported) {
+  const test::TemporaryFolder folder;
+  testing::internal::CaptureStderr();
+  const Options options{.save_folder = folder.path().string(), .run_name = "run"};
+  const int code = ratoon::train(options, [](Session& session) {
+    EmptyModule net;
+    session.track("net", net);
+    for ([[maybe_unused]] const auto step : session.steps(3)) {
+    }
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 0) << said;
+  EXPECT_THAT(said, HasSubstr("'net' is tracked and has no tensors"));
 }
 
 // As add_param_group() does if a program unfreezes parameters with which it did not begin.
