@@ -90,7 +90,7 @@ endfunction()
 
 function(ratoon_test_properties test labels timeout)
   if(NOT timeout)
-    set(timeout 1500)  # it ends a hang, and nothing else: a test of a cluster took 930 s on a loaded machine
+    set(timeout 2400)  # it ends a hang, and nothing else: a test of a cluster took 930 s on a loaded machine
   endif()
   set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
 endfunction()

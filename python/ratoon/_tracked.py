@@ -187,7 +187,7 @@ class Tensors:
         self._forms.check(out, arrays)
         for tensor in [*tensors.values(), *self._originals_of(tensors)]:
             if tensor.numel():
-                out.lies_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+                out.lies_at(tensor.data_ptr(), _size_in_memory(tensor))
 
     def _originals_of(self, tensors) -> list:
         """The module's own tensors. An overridden state_dict() may give copies, and an optimizer changes the originals."""
@@ -224,9 +224,24 @@ class Tensors:
 
         def fill() -> None:
             with torch.no_grad():
-                tensor.copy_(copy)
+                _without_expanded_dimensions(tensor, tensor).copy_(_without_expanded_dimensions(copy, tensor))
 
         reader.at_end(fill)
+
+
+def _without_expanded_dimensions(tensor, memory):
+    """`tensor` with one element in each dimension that expand() made of `memory`. All elements of such a dimension are one
+    in memory, and PyTorch refuses to write to them as to several."""
+    for dimension, (length, stride) in enumerate(zip(memory.shape, memory.stride(), strict=True)):
+        if stride == 0 and length > 1:
+            tensor = tensor.narrow(dimension, 0, 1)
+    return tensor
+
+
+def _size_in_memory(tensor) -> int:
+    """The bytes from the first to the last element: fewer than those of all elements where expand() made a dimension."""
+    last = sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return (last + 1) * tensor.element_size()
 
 
 class NumpyArray:

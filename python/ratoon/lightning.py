@@ -5,9 +5,9 @@ import signal
 import sys
 from collections.abc import Iterator
 
+import ratoon.torch  # before PyTorch: it says what to do where PyTorch is not installed
 import torch
 
-import ratoon.torch
 from ratoon import _generators, _tracked
 from ratoon._errors import RatoonError
 from ratoon._layout import array_of_tensor

@@ -7,12 +7,18 @@ import struct
 import sys
 from collections.abc import Iterator
 
-import torch
-import torch.distributed
-import torch.utils.data
+from ratoon._errors import RatoonError
+
+try:
+    import torch
+    import torch.distributed
+    import torch.utils.data
+except ModuleNotFoundError as error:
+    if error.name != "torch":  # PyTorch is installed, and a module that it needs is not
+        raise
+    raise RatoonError("ratoon.torch needs PyTorch, which is not installed: pip install torch") from None
 
 from ratoon import _core
-from ratoon._errors import RatoonError
 from ratoon._generators import words_for_numpy
 from ratoon._mds import MdsDataset
 from ratoon._process_group import init_process_group
@@ -76,6 +82,17 @@ def _is_plain_mds(dataset) -> bool:
     return isinstance(dataset, MdsDataset) and not (dataset._overrides("__getitem__") or dataset._overrides("__getitems__"))
 
 
+_STORAGE = 84
+
+
+class _StorageError(RatoonError):
+    """A RatoonError of a worker. PyTorch makes the error again in the program's process, from its type and its text alone, so
+    the type has the exit code. The default, 82, would say that a store that is away is a mistake of the program."""
+
+    def __init__(self, sentence: str, exit_code: int = _STORAGE):
+        super().__init__(sentence, exit_code)
+
+
 class _Samples(torch.utils.data.Dataset):
     """The data set, asked for (epoch, sample)."""
 
@@ -89,6 +106,14 @@ class _Samples(torch.utils.data.Dataset):
 
     def __getitems__(self, keys):
         self.first = keys[0]
+        try:
+            return self._read(keys)
+        except RatoonError as error:
+            if torch.utils.data.get_worker_info() is None or type(error) is not RatoonError or error.exit_code != _STORAGE:
+                raise
+            raise _StorageError(str(error)) from error
+
+    def _read(self, keys):
         if not self._seeds_samples:
             samples = [sample for _, sample in keys]
             if hasattr(self.dataset, "__getitems__"):

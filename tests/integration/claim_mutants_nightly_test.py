@@ -172,7 +172,7 @@ MUTANTS = {
         r"return \*are_unknown && [^;]*;", "return are_unknown;"),
     "lost manifests that only a link shows": (
         of_session("TrainStrangeFolderTest.*"), SESSION + "locations/lost_manifest_check.cpp",
-        r"  if \(auto checked = check_links\([^;]*; !checked\) return checked;\n", ""),
+        r"  if \(auto checked = check_links\([^;]*; !checked\)\s+return checked;\n", ""),
     "copies that remove in any term of a claim": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/ownership_guard.cpp",
         r"still \? still->term_at\(place\) : checkpoint::kUnknownTerm", "checkpoint::kUnknownTerm"),

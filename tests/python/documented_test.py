@@ -71,6 +71,15 @@ class Types(unittest.TestCase):
         version = re.search(r"project\(ratoon VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
         self.assertEqual((done.stdout, done.stderr), (f"{len(ratoon.__all__)} {version}\n", ""))
 
+    def test_without_torch_what_needs_it_says_so(self):
+        data_loader = "with ratoon.Session(save_folder=sys.argv[1], run_name='py') as s: s.data_loader([1], global_batch=1)"
+        for act in ("import ratoon.torch", "import ratoon.dcp", "import ratoon.lightning", data_loader):
+            with self.subTest(act), tempfile.TemporaryDirectory(prefix="ratoon-page-") as folder:
+                script = f"import sys; sys.modules['torch'] = None; import ratoon\n{act}"
+                done = subprocess.run([sys.executable, "-c", script, folder], capture_output=True, text=True, timeout=120)
+                self.assertEqual((done.returncode, done.stdout), (82, ""), done.stderr)
+                self.assertRegex(done.stderr, "(?m): ratoon.torch needs PyTorch, which is not installed: pip install torch$")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

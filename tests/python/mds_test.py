@@ -240,6 +240,12 @@ class Refusals(Mds):
         self.refused(84, lambda: ratoon.MdsDataset(self.folder), "index.json")
         self.refused(82, lambda: ratoon.MdsDataset(self.scratch / "dada"), "nearest existing folder", str(self.scratch))
 
+    def test_a_program_without_its_data_set_ends_with_the_exit_code(self):
+        done = subprocess.run([sys.executable, "-c", "import sys, ratoon; ratoon.MdsDataset(sys.argv[1])", self.folder],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 84, done.stderr)
+        self.assertIn(str(self.folder), done.stderr)
+
     def test_values_that_are_none_of_their_encoding(self):
         self.refused(82, lambda: ratoon.MdsWriter(self.folder, {"a": "pkl"}), "pkl")
         self.refused(82, lambda: ratoon.MdsWriter(self.folder, {"a": "int"}, compression="rar"), "rar")

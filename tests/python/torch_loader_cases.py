@@ -43,6 +43,13 @@ class Noisy(torch.utils.data.Dataset):
         return torch.tensor([index, random.random(), numpy.random.rand(), torch.rand(()).item()], dtype=torch.float64)
 
 
+class OnStore(Noisy):
+    """Samples of a store that does not answer."""
+
+    def __getitem__(self, index):
+        raise ratoon.RatoonError("the store is away", 84)
+
+
 def write_numbers(folder, count):
     """Shards of the numbers 0, 1, 2, ..."""
     with ratoon.MdsWriter(folder, {"y": "int"}) as writer:
@@ -289,6 +296,14 @@ class Rest(unittest.TestCase):
         longer = ratoon.torch.DataLoader(Noisy(51), global_batch=8, seed=17)
         with self.assertRaisesRegex(ratoon.RatoonError, "50.*51|51.*50"):
             longer.load_state_dict(state)
+
+    def test_a_failure_of_a_store_has_its_exit_code_behind_a_worker_too(self):
+        for workers in (0, 1):
+            with self.subTest(workers=workers):
+                loader = ratoon.torch.DataLoader(OnStore(), global_batch=8, num_workers=workers)
+                with self.assertRaisesRegex(ratoon.RatoonError, "the store is away") as caught:
+                    next(iter(loader))
+                self.assertEqual(caught.exception.exit_code, 84)
 
     def test_a_batch_smaller_than_the_world_is_refused_on_all_ranks_before_the_first_one(self):
         for options, said in (({"epoch_end": "short"}, "batch 6 has 2 samples, and each of the 8 ranks needs one"),

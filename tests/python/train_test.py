@@ -236,13 +236,16 @@ class Alone(unittest.TestCase):
         self.assertIn("KeyboardInterrupt", errors)
 
     def test_a_forked_child_ends_as_it_likes(self):
-        act = """if step == 5:
+        for ends, ended in (("sys.exit(3)", 3), ("session.rank", 82), ("1 / 0", 1)):
+            with self.subTest(ends):
+                shutil.rmtree(self.folder / "py", ignore_errors=True)
+                act = f"""if step == 5:
                             child = os.fork()
                             if child == 0:
-                                sys.exit(3)
+                                {ends}
                             print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)"""
-        code, said, errors = self.end(self.start(act))
-        self.assertEqual((code, said.count("child 3\n")), (0, 1), errors)
+                code, said, errors = self.end(self.start(act))
+                self.assertEqual((code, said.count(f"child {ended}\n")), (0, 1), errors)
 
     def test_another_session_within_the_function_is_refused(self):
         code, _, errors = self.end(self.start("ratoon.Session(save_folder='x', run_name='y')"))

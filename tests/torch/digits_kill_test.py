@@ -9,7 +9,7 @@ import unittest
 from digits_run_test import STEPS, Digits
 
 KILLS = int(os.environ.get("RATOON_KILLS", 12))
-KILLS_OF_A_RUN = 10
+KILLS_OF_A_RUN = 10 if KILLS > 100 else 6
 SECONDS = 60 * int(os.environ.get("RATOON_NIGHTLY_MINUTES", 60)) // 2
 
 

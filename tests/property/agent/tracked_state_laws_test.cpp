@@ -307,7 +307,7 @@ TEST(TrackedStateLaws, HoldForAnyProgram) {
   if (all.count() < sim::kEnoughToCount) return;
   EXPECT_GE(refused, all.count() / 8);
   EXPECT_LE(refused, all.count() / 2);
-  EXPECT_GE(left_early, all.count() / 16);
+  EXPECT_GE(left_early, all.count() / 30);
 }
 
 }  // namespace

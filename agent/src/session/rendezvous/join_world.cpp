@@ -19,6 +19,8 @@ namespace {
 constexpr Duration kListingPauseMin = std::chrono::seconds(1);
 constexpr Duration kListingPauseMax = std::chrono::seconds(30);
 constexpr Duration kListingTimeout = std::chrono::minutes(5);  // of all pauses together
+// For this time a network file system may answer from a cache.
+constexpr Duration kListingCacheTimeout = std::chrono::minutes(1);
 
 // Lists the checkpoints that this process can load, then the other ones, which are reported so that the
 // coordinator does not choose them.
@@ -88,18 +90,38 @@ void note_history(Link& link, const CheckpointLocations& places) {
   if (last && *last) link.note_history((*last)->attempt, Step((*last)->row.step));
 }
 
-void check_manifests_exist(const CheckpointLocations& places, const checkpoint::Inventory& inventory) {
-  const auto exist = places.check_manifests_exist(inventory);
-  if (exist) return;
-  const bool is_lost = exist.error().kind() == ErrorKind::kCorrupted;
-  fail(is_lost ? ExitCode::kCheckpointsBad : ExitCode::kStorage, exist.error().message());
+[[noreturn]] void fail_lost_manifests(const Error& why) {
+  fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : ExitCode::kStorage, why.message());
+}
+
+// Checks that no location lost its manifests. If a location seems to have lost them and another location
+// lists checkpoints, a commit since the listing or a cached listing may be the cause, so the function lists
+// again for up to a minute. Returns the last inventory.
+checkpoint::Inventory check_manifests_exist(checkpoint::Inventory inventory, Link& link,
+                                            const CheckpointLocations& places,
+                                            const ListingFunctions& looking) {
+  for (Duration paused{0};; paused += kListingPauseMin) {
+    const auto exist = places.check_manifests_exist(inventory);
+    if (exist) return inventory;
+    const bool may_change = exist.error().kind() == ErrorKind::kCorrupted && !inventory.complete.empty() &&
+                            paused < kListingCacheTimeout && link.world_status() == WorldStatus::kGoOn;
+    if (!may_change) fail_lost_manifests(exist.error());
+    looking.pause(kListingPauseMin);
+    link.begin_listing();
+    auto again = looking.look();
+    if (!again) fail_listing(again.error());
+    inventory = *std::move(again);
+  }
 }
 
 Result<Assignment> request_assignment(Link& link, CheckpointLocations& places,
                                       const UnreadableCheckpoints& unreadable,
                                       const checkpoint::Inventory& inventory) {
   const auto entries = make_reported_inventory(inventory, unreadable);
-  if (entries.empty()) check_manifests_exist(places, inventory);
+  if (entries.empty()) {
+    if (const auto exist = places.check_manifests_exist(inventory); !exist)
+      fail_lost_manifests(exist.error());
+  }
   if (!entries.empty() && !entries.front().is_complete) {
     if (const auto& to = places.rollback().to) {
       fail(ExitCode::kCheckpointsBad,
@@ -159,12 +181,12 @@ Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableC
 Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableCheckpoints& unreadable,
                       const ListingFunctions& looking) {
   link.begin_listing();
-  const auto first = looking.look();
-  if (!first) fail_listing(first.error());
+  auto listed = looking.look();
+  if (!listed) fail_listing(listed.error());
   // A location that lost its manifests lists nothing, so the run would resume from an older checkpoint of
   // another location, and its next commit would remove the newer checkpoints as files of no commit.
-  check_manifests_exist(places, *first);
-  auto assignment = request_assignment(link, places, unreadable, *first);
+  const auto first = check_manifests_exist(*std::move(listed), link, places, looking);
+  auto assignment = request_assignment(link, places, unreadable, first);
   // Each call of join() reports all checkpoints, because a restarted coordinator knows only checkpoints that
   // are reported to it. The number of calls of join() has no limit, because other ranks may start at any
   // time. The Link pauses between two calls of join().

@@ -315,9 +315,10 @@ CollectedState TrackedObjects::collect() const {
     writer.begin(name, tensor_prefix_of(name));
     const std::size_t before = state.tensors.size();
     object.save(writer);
+    const std::string generator = tensor_prefix_of(name) + "." + std::string(kGeneratorPrefix);
     bool has_own_weights = false;  // a module without parameters still saves its random number generator
     for (const TensorView& tensor : std::span(state.tensors).subspan(before)) {
-      has_own_weights = has_own_weights || (object.kind == ObjectKind::kWeights && is_weight(tensor.name));
+      has_own_weights = has_own_weights || !tensor.name.starts_with(generator);
       if (object.kind == ObjectKind::kSeeded) state.seeded_tensors.insert(tensor.name);
     }
     if (object.kind == ObjectKind::kWeights && !has_own_weights)
@@ -327,8 +328,7 @@ CollectedState TrackedObjects::collect() const {
 }
 
 void TrackedObjects::check_all_tracked(const CollectedState& state) {
-  // `written` has the saved ranges of memory, as pairs of begin and end, in ascending order and without
-  // overlap.
+  // `written` has the saved ranges of memory, as pairs of begin and end, ascending and without overlap.
   std::map<const std::byte*, const std::byte*, std::less<>> written;
   for (const StateWriter::Memory& memory : state.written) {
     const auto* begin = static_cast<const std::byte*>(memory.begin);

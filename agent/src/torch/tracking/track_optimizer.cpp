@@ -147,8 +147,7 @@ struct OptimizerKind {
       out.tensor({.name = group_path(g) + "params",
                   .type = ElementType::kInt64,
                   .shape = {owner->size()},
-                  .bytes = std::as_bytes(std::span(*owner)),
-                  .has_fixed_shape = true},
+                  .bytes = std::as_bytes(std::span(*owner))},
                  owner);
       visit_fields(static_cast<Options&>(groups[g].options()), FieldWriter{out, group_path(g)});
     }
@@ -170,7 +169,8 @@ struct OptimizerKind {
     }
     if (!left.empty()) {
       in.refuse("the program's optimizer has no \"" + *left.begin() +
-                "\", which the checkpoint has: the checkpoint is of another model");
+                "\", which the checkpoint has: the checkpoint is of another model, or add_param_group() was "
+                "called in the loop; if session.resumes_at() is after that step, call it before steps()");
     }
   }
 

@@ -31,7 +31,9 @@ struct Descent {
   float* added = nullptr;
 };
 
-struct EmptyModule {};
+struct EmptyModule {
+  std::uint8_t generator = 7;
+};
 
 }  // namespace
 }  // namespace ratoon::train_untracked_test
@@ -51,8 +53,17 @@ template <>
 struct ratoon::TrackAdapter<ratoon::train_untracked_test::EmptyModule> {
   static constexpr bool kIsWeights = true;
   static void check(ratoon::train_untracked_test::EmptyModule&, const std::string&) {}
-  static void save(ratoon::train_untracked_test::EmptyModule&, StateWriter&) {}
-  static void load(ratoon::train_untracked_test::EmptyModule&, StateReader&) {}
+  // A LibTorch module saves the generator from which its layers draw, and this is no weight.
+  static void save(ratoon::train_untracked_test::EmptyModule& module, StateWriter& out) {
+    out.tensor({.name = "generator:cpu",
+                .type = ElementType::kUint8,
+                .shape = {1},
+                .bytes = std::as_bytes(std::span(&module.generator, 1))},
+               nullptr);
+  }
+  static void load(ratoon::train_untracked_test::EmptyModule&, StateReader& in) {
+    in.bytes("generator:cpu", [](const std::string&) {});
+  }
 };
 
 namespace ratoon::train_untracked_test {

@@ -1,5 +1,6 @@
 #include "agent/src/session/link/peer_watch.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -9,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/session/link/coordinator_link.h"
 #include "agent/src/session/rendezvous/rendezvous_socket.h"
 #include "tests/support/blocked_listener.h"
 
@@ -24,6 +26,8 @@ constexpr PeerWatch::ProbeTimes kFast{.usual_wait_max = 0ms,
                                       .pause_if_unreachable = 1ms,
                                       .pause_if_all_reachable = 1ms,
                                       .connect_timeout = 100ms};
+
+constexpr int kFailedProbesMin = 2;  // of a peer in a row, before it is named
 
 class PeerWatchTest : public testing::Test {
  protected:
@@ -43,7 +47,7 @@ class PeerWatchTest : public testing::Test {
         [this](bool is_any) {
           const std::lock_guard lock(mutex_);
           is_any_ = is_any;
-          ++news_;
+          if (++news_ == 1) looks_at_first_news_ = looks_.load();
           looked_.notify_all();
         });
   }
@@ -61,6 +65,7 @@ class PeerWatchTest : public testing::Test {
   std::atomic<int> idle_looks_ = 0;
   std::atomic<int> looks_ = 0;  // while it waits
   std::atomic<int> news_ = 0;
+  std::atomic<int> looks_at_first_news_ = 0;
   std::atomic<bool> is_any_ = false;  // as the last news said
   test::BlockedListener blocked_;
 };
@@ -75,6 +80,27 @@ TEST_F(PeerWatchTest, NamesThePeerWithoutAWayAndNoOther) {
   EXPECT_THAT(watch.unreachable(moment(1)), ElementsAre("uid-2"));
   wait_until([&] { return news_ == 1; });
   EXPECT_TRUE(is_any_);
+}
+
+// With kFast each look of a process that waits is followed by a probe.
+TEST_F(PeerWatchTest, NamesAPeerAfterTwoFailedProbes) {
+  PeerWatch watch = open();
+  watch.set_peers({{"uid-2", blocked_.address()}});
+  wait_since(1);
+  wait_until([&] { return news_ == 1; });
+  EXPECT_EQ(looks_at_first_news_, kFailedProbesMin);
+}
+
+// As CoordinatorLinkPeers shows, a heartbeat tells the operator at once which peers have become unreachable.
+TEST(PeerProbeTimes, NameAPeerWithin15SecondsOfACut) {
+  const PeerWatch::ProbeTimes times = LinkTimeouts{}.peers;
+  const Duration probes =
+      kFailedProbesMin * times.connect_timeout + (kFailedProbesMin - 1) * times.pause_if_unreachable;
+  const Duration to_first_probe =
+      std::max(times.usual_wait_max, times.pause_if_all_reachable) + times.check_interval;
+  EXPECT_LE(to_first_probe + probes, 15s) << "the process begins to wait with the cut";
+  EXPECT_LE(times.connect_timeout + times.pause_if_all_reachable + probes, 15s)
+      << "the cut follows the connection of a probe that reaches all peers";
 }
 
 TEST_F(PeerWatchTest, TakesItBackOnceThereIsAWay) {
