@@ -25,7 +25,8 @@ constexpr const char* kExamples = R"(Examples:
 
 Metrics are on port 9402, the probes /healthz and /readyz on port 9403.
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, the lease was lost or the
-installation does not pass --check-installation, 82 the command line is wrong.)";
+installation does not pass --check-installation, 82 the command line is wrong,
+84 standard output cannot be written.)";
 
 // Applies the file that --config names, before the flags are parsed, so that flags override the file.
 ratoon::Result<void> apply_config_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {

@@ -140,7 +140,9 @@ def _end_forked_child(ended: BaseException | None) -> None:
     """A process that the function forked has none of the session's threads, and cannot unwind as its parent would."""
     if ended is None:
         return  # the session says what is wrong, and ends the process
-    code = ended.exit_code if isinstance(ended, RatoonError) else 1
+    code = 1
+    if isinstance(ended, RatoonError) and ended.exit_code & 0xFF:  # the system reports the lowest byte alone
+        code = ended.exit_code
     if isinstance(ended, SystemExit):
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     else:

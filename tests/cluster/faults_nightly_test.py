@@ -247,13 +247,13 @@ class Faults(Runs, unittest.TestCase):
         """kubectl ratoon makes a pod that mounts the job's volume, while the job trains and after its end."""
         self.begin("read")
         self.let_it_train("read", 20)
-        self.assertIn("step", self.read("checkpoints", "read"))
+        self.assertIn("STEP", self.read("checkpoints", "read"))
         self.expect_unbroken_weights("read")
         self.assertIn(str(STEPS), self.read("checkpoints", "read"))
         report = json.loads(self.read("report", "read", "--json"))
         self.assertEqual((report["standing"], report["step"]), ("completed", STEPS))
-        managed = lab.api.get("/api/v1/namespaces/default/pods?labelSelector=app.kubernetes.io/managed-by%3Dkubectl-ratoon")
-        self.assertEqual(managed["items"], [], "the reader leaves no pod")
+        pods = "/api/v1/namespaces/default/pods?labelSelector=app.kubernetes.io/managed-by%3Dkubectl-ratoon"
+        lab.wait_until("the end of the reader's pods", lambda: not lab.api.get(pods)["items"], 60)
 
     def read(self, *words):
         return laboratory.run(laboratory.PROGRAMS / "kubectl-ratoon", *words, "--kubeconfig", lab.kubeconfig)

@@ -137,10 +137,11 @@ class Places(S3Test):
         self.assertTrue(lines[0].startswith(f"attempt 2 begins at sample 60 sum {total(60)} "), lines)
 
     def test_a_folder_without_manifests_does_not_lose_steps_to_an_older_copy(self):
+        self.train(50, *self.STORE)
         self.train(60, *self.STORE)
         home = self.home / "runs" / self.name
         os.rename(home / "manifests", self.home / "kept")
-        newest = self.stored / "manifests/s0000000060.a0001.json"
+        newest = self.stored / "manifests/s0000000060.a0002.json"
         kept = newest.read_bytes()
         newest.unlink()
         lines, said = self.train(70, *self.STORE, code=83)
@@ -150,7 +151,7 @@ class Places(S3Test):
         newest.write_bytes(kept)
         shutil.rmtree(home / "manifests", ignore_errors=True)
         lines, _ = self.train(70, *self.STORE)
-        self.assertTrue(lines[0].startswith(f"attempt 2 begins at sample 60 sum {total(60)} "), lines)
+        self.assertTrue(lines[0].startswith(f"attempt 3 begins at sample 60 sum {total(60)} "), lines)
 
     def test_a_damaged_record_of_a_rollback_in_the_only_home_is_said_with_the_way_on(self):
         self.only_trains(60)

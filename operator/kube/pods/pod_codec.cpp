@@ -259,7 +259,7 @@ void read_pod_end(const json& document, api::Pod& pod) {
   record_last_output(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated, pod.phase);
   pod.kubelet_rejection = find_rejection(status);
-  if (!pod.failed_init_container.empty() &&
+  if (!pod.is_evicted && !pod.failed_init_container.empty() &&
       !is_init_container_of_template(document, pod.failed_init_container))
     record_injected_failure(pod);
   pod.end_reasons = end_reasons(status, terminated);

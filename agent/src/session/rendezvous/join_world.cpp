@@ -94,6 +94,12 @@ void note_history(Link& link, const CheckpointLocations& places) {
   fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : ExitCode::kStorage, why.message());
 }
 
+// Returns false after a change of the world, because the process then joins the next world.
+bool is_ordered_to_leave(const Link& link) {
+  const WorldStatus status = link.world_status();
+  return status == WorldStatus::kStop || status == WorldStatus::kFenced;
+}
+
 // Checks that no location lost its manifests. If a location seems to have lost them and another location
 // lists checkpoints, a commit since the listing or a cached listing may be the cause, so the function lists
 // again for up to a minute. Returns the last inventory.
@@ -102,10 +108,12 @@ checkpoint::Inventory check_manifests_exist(checkpoint::Inventory inventory, Lin
                                             const ListingFunctions& looking) {
   for (Duration paused{0};; paused += kListingPauseMin) {
     const auto exist = places.check_manifests_exist(inventory);
-    if (exist) return inventory;
+    if (exist || is_ordered_to_leave(link)) return inventory;
     const bool may_change = exist.error().kind() == ErrorKind::kCorrupted && !inventory.complete.empty() &&
-                            paused < kListingCacheTimeout && link.world_status() == WorldStatus::kGoOn;
+                            paused < kListingCacheTimeout;
     if (!may_change) fail_lost_manifests(exist.error());
+    if (paused == Duration(0))
+      say(exist.error().message() + "; the locations are listed again for up to a minute");
     looking.pause(kListingPauseMin);
     link.begin_listing();
     auto again = looking.look();
@@ -166,7 +174,7 @@ void reread_rollbacks(CheckpointLocations& places) {
 // Pauses for `time`, or until the link receives an order.
 void pause_until_order(const Link& link, Duration time) {
   constexpr Duration kSlice = std::chrono::milliseconds(100);
-  for (; time > Duration(0) && link.world_status() == WorldStatus::kGoOn; time -= kSlice)
+  for (; time > Duration(0) && !is_ordered_to_leave(link); time -= kSlice)
     static_cast<void>(pause_for(std::min(time, kSlice), std::stop_token()));
 }
 

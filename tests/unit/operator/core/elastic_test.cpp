@@ -40,7 +40,7 @@ using Flags = std::vector<bool>;
 
 NextWorldMembers pick(const Observation& seen) {
   return pick_next_world_members(seen, seen.job.status.members, *seen.job.status.world_awaited_since,
-                                 test::at_seconds(0));
+                                 test::at_seconds(3600));
 }
 
 TEST(PickNextWorldMembers, WaitsForTheMissingAndSaysHowLong) {
@@ -70,12 +70,12 @@ TEST(PickNextWorldMembers, ANewLeaderWaitsForAMemberThatMayHaveToldOnlyTheFormer
   auto seen = third_is_missing();
   seen.wall_now = wall(120);
   seen.job.spec.disruption_policy.suspect_after_seconds = 5;
-  seen.listening_since = test::at_seconds(-2);
+  seen.listening_since = test::at_seconds(3598);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
   EXPECT_EQ(pick(seen).last_wait_ends_at, wall(123));
-  seen.listening_since = test::at_seconds(-5);
+  seen.listening_since = test::at_seconds(3595);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
-  seen.listening_since = test::at_seconds(-2);
+  seen.listening_since = test::at_seconds(3598);
   std::erase_if(seen.pods, [](const auto& pod) { return pod.uid == test::uid_of(2); });
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true})) << "a member without a pod";
 }
