@@ -27,7 +27,7 @@ bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
 // until it has received messages for as long as a member may be silent.
 bool may_be_unheard(const Observation& seen, const api::MemberStatus& member) {
   const api::Pod* pod = find_pod(seen, member);
-  return pod != nullptr && pod->phase == api::PodPhase::kRunning && !pod->is_deleting;
+  return member.has_been_in_world && pod != nullptr && !pod->has_ended() && !pod->is_deleting;
 }
 
 WallTime wait_end_of_member(const Observation& seen, const api::MemberStatus& member, bool are_enough_ready,

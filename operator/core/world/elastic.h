@@ -24,8 +24,8 @@ struct NextWorldMembers {
 // without the member, numNodes members of its role are ready, or the wait for missing members is over. The
 // wait ends shrinkAfterSeconds after `world_awaited_since`. Before the first world, the wait is longer by
 // growCooldownSeconds. An operator that began to receive messages at `seen.listening_since` waits for a
-// running member at least suspectAfterSeconds from then on. A world has at least minReplicas members of each
-// role, and all members of a role with `replicas`.
+// running member of an earlier world at least suspectAfterSeconds from then on. A world has at least
+// minReplicas members of each role, and all members of a role with `replicas`.
 [[nodiscard]] NextWorldMembers pick_next_world_members(const Observation& seen,
                                                        const std::vector<api::MemberStatus>& members,
                                                        WallTime world_awaited_since, Timestamp now);

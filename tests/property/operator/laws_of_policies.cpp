@@ -187,13 +187,14 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
     const WallTime since = before.world_awaited_since.value_or(seen.wall_now);
     EXPECT_TRUE(is_as_wanted || after(since, policy->shrink_after_seconds) <= seen.wall_now)
         << "was not waited for";
-    // A member that runs may have told only the former leader that it waits.
+    // A member of the last world may have told only the former leader that it waits.
+    const bool was_seated = known != nullptr && known->uid == member.uid && known->has_been_in_world;
     const bool is_heard = std::ranges::any_of(
         seen.processes, [&](const auto& one) { return one.identity.member_uid == member.uid; });
     const bool runs = std::ranges::any_of(seen.pods, [&](const auto& pod) {
       return pod.uid == member.uid && pod.phase == api::PodPhase::kRunning && !pod.is_deleting;
     });
-    EXPECT_TRUE(is_heard || !runs ||
+    EXPECT_TRUE(!was_seated || is_heard || !runs ||
                 world_.now() - seen.listening_since >=
                     std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds))
         << name_of(member) << " is left out by an operator that has just begun to listen";

@@ -26,6 +26,7 @@ Observation third_is_missing(std::uint32_t members_min = 2) {
   seen.job.status.is_world_formed = false;
   seen.job.status.world_awaited_since = wall(100);
   seen.world.clear();
+  seen.listening_since = test::at_seconds(-3600);
   seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
   seen.wall_now = wall(110);
   return seen;
@@ -69,6 +70,7 @@ TEST(PickNextWorldMembers, WaitsLongerForOneThatHasSpoken) {
 TEST(PickNextWorldMembers, ANewLeaderWaitsForAMemberThatMayHaveToldOnlyTheFormerOne) {
   auto seen = third_is_missing();
   seen.wall_now = wall(120);
+  seen.job.status.members[2].has_been_in_world = true;
   seen.job.spec.disruption_policy.suspect_after_seconds = 5;
   seen.listening_since = test::at_seconds(3598);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
